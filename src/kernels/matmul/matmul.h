@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// dst = lhs * rhs^T: lhs are activations [m tokens, k], rhs a weight matrix [n, k] in panels of 16
+// rows (tensor/panel_matrix.h), dst fp32 [m, n].
+//
+// The result is defined, not scheduled, so that every ISA, tile and thread count gives the same
+// bits. For each token t and row r, over the groups g of 32 in order, starting from acc = 0:
+//   isum = sum over the group of code_t * (code_r - bias)          exact in int32; bias is 128 (w8),
+//                                                                  8 (w4), 0 (w4 with mins)
+//   acc  = fma(float(isum), scale_r,g * scale_t,g, acc)            one rounding for the product
+//   acc  = fma(min_r,g, float(sum of code_t) * scale_t,g, acc)     types with mins only
+// Float types: acc = fma(lhs_t,k, rhs_r,k, acc) for k in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/panel_matrix.h"
+
+namespace whinchat::kernels {
+
+// Activations as int8 in groups of 32, made by QuantizeRow. Rows are contiguous.
+struct QuantizedRows {
+  const int8_t* codes = nullptr;   // [m, k], in [-127, 127]
+  const float* scales = nullptr;   // [m, k/32]
+  const int32_t* sums = nullptr;   // [m, k/32] sum of the group's codes
+};
+
+struct MatmulArgs {
+  QuantizedRows lhs;               // for quantized rhs
+  const float* lhs_f32 = nullptr;  // [m, k], for kF32 and kBF16
+  int m = 0;
+  PanelMatrix rhs;
+  int panel_begin = 0;             // the panels this call computes: [panel_begin, panel_end)
+  int panel_end = 0;
+  float* dst = nullptr;            // [m, dst_stride]; element (t, r) of the whole matrix is
+  size_t dst_stride = 0;           // dst[t * dst_stride + r]. At least n rounded up to 16: the last
+                                   // panel is written whole
+};
+
+using MatmulFn = void (*)(const MatmulArgs& args);
+
+// Named Matmul<lhs/rhs>_<isa> in files of the same name.
+void MatmulW8Scalar(const MatmulArgs& args);
+void MatmulW4Scalar(const MatmulArgs& args);
+void MatmulF32Scalar(const MatmulArgs& args);
+void MatmulBF16Scalar(const MatmulArgs& args);
+
+}  // namespace whinchat::kernels
