@@ -78,6 +78,7 @@ class Generation {
   virtual std::optional<GenerationDelta> TryNext() = 0;
   virtual bool is_finished() const = 0;
   virtual void SetWake(TokenStream::WakeFn wake) = 0;
+  // Any thread may call it, at any time.
   virtual void Cancel() = 0;
   virtual Usage usage() const = 0;
   virtual RequestTimings timings() const = 0;
@@ -106,6 +107,8 @@ class TextGenerator {
   virtual const ChatTemplate* chat_template() const = 0;  // null: a base model
   virtual const GenerationDefaults& defaults() const = 0;
   virtual Engine& engine() = 0;
+  // What the server's health and metrics read; engine().Stats(), unless there is no engine (tests).
+  virtual EngineStats stats() const = 0;
   virtual int max_model_len() const = 0;
   // "SmolLM2-135M-Instruct.Q4_1": base name of the file or folder.
   virtual const std::string& model_name() const = 0;
