@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "base/anonymous_mapping.h"
 #include "kv_cache/block_manager.h"
 #include "tensor/kv_layout.h"
 
@@ -13,7 +14,6 @@ class PagedKvCache {
  public:
   // Reserves num_blocks * layout.BlockBytes() of address space. Throws Error{kOutOfMemory}.
   PagedKvCache(const KvLayout& layout, int num_blocks);
-  ~PagedKvCache();
   PagedKvCache(const PagedKvCache&) = delete;
   PagedKvCache& operator=(const PagedKvCache&) = delete;
 
@@ -29,8 +29,7 @@ class PagedKvCache {
  private:
   KvLayout layout_;
   int num_blocks_;
-  std::byte* data_ = nullptr;
-  size_t bytes_ = 0;
+  AnonymousMapping blocks_;
 };
 
 }  // namespace whinchat
