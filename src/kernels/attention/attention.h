@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu_features.h"
 #include "tensor/kv_layout.h"
 
 namespace whinchat::kernels {
@@ -47,5 +48,8 @@ struct AttentionKernels {
   // out = state_out / state_sum for one query.
   void (*finish)(const float* state_out, float state_sum, int head_dim, float* out);
 };
+
+// The kernels of one ISA; what an ISA lacks is the next lower one's. Defined in attention.cc.
+AttentionKernels MakeAttentionKernels(Isa isa);
 
 }  // namespace whinchat::kernels

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu_features.h"
+
 namespace whinchat::kernels {
 
 struct ElementwiseKernels {
@@ -49,5 +51,8 @@ struct ElementwiseKernels {
 // exp(x) as every ISA computes it: Cody-Waite reduction and a degree-6 polynomial in fma form,
 // within 2 ulp in [-87, 88], 0 below, +inf above. The scalar definition is the reference.
 float ExpScalar(float x);
+
+// The kernels of one ISA; what an ISA lacks is the next lower one's. Defined in elementwise.cc.
+ElementwiseKernels MakeElementwiseKernels(Isa isa);
 
 }  // namespace whinchat::kernels

@@ -4,7 +4,8 @@
 //
 // The result is defined, not scheduled, so that every ISA, tile and thread count gives the same
 // bits. For each token t and row r, over the groups g of 32 in order, starting from acc = 0:
-//   isum = sum over the group of code_t * (code_r - bias)          exact in int32; bias is 128 (w8),
+//   isum = sum over the group of code_t * (code_r - bias)          exact in int32; bias is 128
+//   (w8),
 //                                                                  8 (w4), 0 (w4 with mins)
 //   acc  = fma(float(isum), scale_r,g * scale_t,g, acc)            one rounding for the product
 //   acc  = fma(min_r,g, float(sum of code_t) * scale_t,g, acc)     types with mins only
@@ -14,15 +15,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu_features.h"
 #include "tensor/panel_matrix.h"
 
 namespace whinchat::kernels {
 
 // Activations as int8 in groups of 32, made by QuantizeRow. Rows are contiguous.
 struct QuantizedRows {
-  const int8_t* codes = nullptr;   // [m, k], in [-127, 127]
-  const float* scales = nullptr;   // [m, k/32]
-  const int32_t* sums = nullptr;   // [m, k/32] sum of the group's codes
+  const int8_t* codes = nullptr;  // [m, k], in [-127, 127]
+  const float* scales = nullptr;  // [m, k/32]
+  const int32_t* sums = nullptr;  // [m, k/32] sum of the group's codes
 };
 
 struct MatmulArgs {
@@ -30,16 +32,26 @@ struct MatmulArgs {
   const float* lhs_f32 = nullptr;  // [m, k], for kF32 and kBF16
   int m = 0;
   PanelMatrix rhs;
-  int panel_begin = 0;             // the panels this call computes: [panel_begin, panel_end)
+  int panel_begin = 0;  // the panels this call computes: [panel_begin, panel_end)
   int panel_end = 0;
-  float* dst = nullptr;            // [m, dst_stride]; element (t, r) of the whole matrix is
-  size_t dst_stride = 0;           // dst[t * dst_stride + r]. At least n rounded up to 16: the last
-                                   // panel is written whole
+  float* dst = nullptr;   // [m, dst_stride]; element (t, r) of the whole matrix is
+  size_t dst_stride = 0;  // dst[t * dst_stride + r]. At least n rounded up to 16: the last
+                          // panel is written whole
 };
 
 using MatmulFn = void (*)(const MatmulArgs& args);
 
-// Named Matmul<lhs/rhs>_<isa> in files of the same name.
+struct MatmulKernels {
+  MatmulFn matmul_w8 = nullptr;    // kW8G32, kW8G32Min
+  MatmulFn matmul_w4 = nullptr;    // kW4G32, kW4G32Min
+  MatmulFn matmul_f32 = nullptr;   // kF32
+  MatmulFn matmul_bf16 = nullptr;  // kBF16
+};
+
+// The kernels of one ISA; what an ISA lacks is the next lower one's.
+MatmulKernels MakeMatmulKernels(Isa isa);
+
+// Matmul<rhs><Isa> stands in matmul_<rhs>_<isa>.cc. The scalar ones are the reference.
 void MatmulW8Scalar(const MatmulArgs& args);
 void MatmulW4Scalar(const MatmulArgs& args);
 void MatmulF32Scalar(const MatmulArgs& args);
