@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks the attention kernels of an ISA.
+// Picks the attention functions of an ISA.
 #include "kernels/attention/attention.h"
+
+#include "kernels/attention/attention_isa.h"
+#include "kernels/cpu_features.h"
 
 namespace whinchat::kernels {
 
-AttentionKernels MakeAttentionKernels(Isa) {
-  return {};
+AttentionKernels MakeAttentionKernels([[maybe_unused]] Isa isa) {
+  return MakeAttentionScalar();
 }
 
 }  // namespace whinchat::kernels

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks the elementwise kernels of an ISA.
+// Picks the elementwise functions of an ISA.
 #include "kernels/elementwise/elementwise.h"
+
+#include "kernels/cpu_features.h"
+#include "kernels/elementwise/elementwise_isa.h"
 
 namespace whinchat::kernels {
 
-ElementwiseKernels MakeElementwiseKernels(Isa) {
-  return {};
+ElementwiseKernels MakeElementwiseKernels([[maybe_unused]] Isa isa) {
+  return MakeElementwiseScalar();
 }
 
 }  // namespace whinchat::kernels

@@ -14,11 +14,12 @@
 namespace whinchat::kernels {
 
 struct ElementwiseKernels {
-  // out = x / sqrt(mean(x^2) + eps) * gain. `out` may be `x`.
+  // out = x / sqrt(mean(x^2) + eps) * gain, as (x * (1 / sqrt)) * gain. `out` may be `x`.
   void (*rms_norm)(const float* x, const float* gain, float eps, int n, float* out);
 
   // Groups of 32: scale = max|x| / 127, code = round(x / scale); a group of zeros has scale 0.
-  // sums[g] = sum of the group's codes. k is a multiple of 32. (x / scale is x * (127 / max).)
+  // sums[g] = sum of the group's codes. k is a multiple of 32. x / scale is x * (127 / max), kept
+  // in [-127, 127]; a maximum below 2^-100, whose reciprocal could overflow, counts as zero.
   void (*quantize_row)(const float* x, int k, int8_t* codes, float* scales, int32_t* sums);
 
   // x += y.
@@ -34,22 +35,22 @@ struct ElementwiseKernels {
   void (*rope)(float* x, const float* cos, const float* sin, int rotary_dim);
 
   // Stores one token's key and value of one KV head into its block (tensor/kv_layout.h).
-  // One scale per token and head: max|x| / 127. `token_slot` in [0, 32). `head` is the head's start.
-  void (*write_kv_int8)(const float* k, const float* v, int head_dim, int token_slot,
-                        std::byte* head);
-  void (*write_kv_f32)(const float* k, const float* v, int head_dim, int token_slot,
-                       std::byte* head);
+  // One scale per token and head: max|x| / 127. `token_slot` in [0, 32). `head`: its start.
+  void (*write_kv_int8)(
+      const float* k, const float* v, int head_dim, int token_slot, std::byte* head);
+  void (*write_kv_f32)(
+      const float* k, const float* v, int head_dim, int token_slot, std::byte* head);
 
   // Quantizes one query head for attention_span_int8: codes int8, *scale includes softmax_scale.
-  void (*quantize_query)(const float* q, int head_dim, float softmax_scale, int8_t* codes,
-                         float* scale, int32_t* sum);
+  void (*quantize_query)(
+      const float* q, int head_dim, float softmax_scale, int8_t* codes, float* scale, int32_t* sum);
 
   // The index of the greatest element, the lowest index among equals. NaN never wins. Any n >= 1.
   int (*argmax)(const float* x, int n);
 };
 
 // exp(x) as every ISA computes it: Cody-Waite reduction and a degree-6 polynomial in fma form,
-// within 2 ulp in [-87, 88], 0 below, +inf above. The scalar definition is the reference.
+// within 2 ulp in [-87.3, 88.7], 0 below, +inf above, NaN for NaN.
 float ExpScalar(float x);
 
 // The kernels of one ISA; what an ISA lacks is the next lower one's. Defined in elementwise.cc.

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention over a span, written once over a vector of 16 fp32 lanes (`V`) and the two integer
+// products of an ISA (`Dots`). Each attention_<isa>.cc instantiates it. All is in an unnamed
+// namespace: code compiled for one ISA must never be merged with another's by the linker.
+//
+// Queries are taken in tiles of kQueryTile, so that a line of K or V is loaded once for several.
+// For a tile: all QK products of the span, softmax and quantization of p per query, all PV
+// products.
+//
+// Dots has, for n <= kQueryTile queries:
+//   ScoreBlock: scores[q][t] = sum_d q_codes[q][d] * (k_codes[d][t] - 128)     t < 32, int32
+//   AddBlock:   out[q][d] = fma(float(sum_t p[q][t] * v_codes[t][d]), p_scale[q], out[q][d])
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/attention/attention.h"
+#include "kernels/elementwise/elementwise_over_vec16.h"
+#include "tensor/kv_layout.h"
+
+namespace whinchat::kernels {
+namespace {
+
+inline constexpr int kQueryTile = 8;
+inline constexpr int kSpanBlocks = kAttentionSpanTokens / kKvBlockTokens;
+
+// Scratch of one tile, on the stack (12 KB).
+struct SpanScratch {
+  alignas(64) int32_t dots[kQueryTile][kAttentionSpanTokens];
+  alignas(64) uint8_t p_codes[kQueryTile][kAttentionSpanTokens];
+  float p_scales[kSpanBlocks][kQueryTile];
+};
+
+// What ScoreBlock and AddBlock read and write, for one block of a tile.
+struct ScoreBlockArgs {
+  const int8_t* q_codes;  // [n, head_dim]
+  const int32_t* q_sums;  // [n]
+  const uint8_t* k_codes;
+  int head_dim;
+  int32_t* dots;  // n rows, kAttentionSpanTokens apart
+};
+struct AddBlockArgs {
+  const uint8_t* p_codes;  // n rows, kAttentionSpanTokens apart
+  const float* p_scales;   // [n]
+  const int8_t* v_codes;
+  int head_dim;
+  float* out;  // [n, head_dim]
+};
+
+inline int NumBlocks(int num_tokens) {
+  return (num_tokens + kKvBlockTokens - 1) / kKvBlockTokens;
+}
+
+// Softmax of one query: int32 products in, u8 codes of p * v_scale and one scale a block out.
+// Tokens past num_visible are masked wherever they are read: their slots may hold anything.
+template <class V>
+void QuantizeSoftmax(const AttentionSpanArgs& args,
+                     int query_idx,
+                     const int32_t* dots,
+                     uint8_t* p_codes,
+                     float* p_scales) {
+  const int num_visible = args.num_visible[query_idx];
+  const int num_blocks = NumBlocks(num_visible);
+  const V q_scale = V::Broadcast(args.q_scales[query_idx]);
+  alignas(64) float scores[kAttentionSpanTokens];
+  for (int b = 0; b < num_blocks; ++b) {
+    const auto* k_scales = reinterpret_cast<const float*>(args.heads[b]);
+    for (int i = 0; i < kKvBlockTokens; i += kLanes) {
+      const int t = b * kKvBlockTokens + i;
+      (V::LoadInt32(dots + t) * (q_scale * V::Load(k_scales + i))).Store(scores + t);
+    }
+  }
+  for (int t = num_visible; t < num_blocks * kKvBlockTokens; ++t) {
+    scores[t] = -__builtin_inff();
+  }
+  V max_lanes = V::Broadcast(-__builtin_inff());
+  for (int t = 0; t < num_blocks * kKvBlockTokens; t += kLanes) {
+    max_lanes = V::Max(V::Load(scores + t), max_lanes);
+  }
+  const float max_score = max_lanes.MaxOfLanes();
+  const V max = V::Broadcast(max_score);
+  V sum = V::Broadcast(0.0F);
+  for (int b = 0; b < num_blocks; ++b) {
+    const auto* v_scales = reinterpret_cast<const float*>(args.heads[b]) + kKvBlockTokens;
+    alignas(64) float visible_scales[kKvBlockTokens];
+    const int num_left = num_visible - b * kKvBlockTokens;
+    if (num_left < kKvBlockTokens) {
+      for (int t = 0; t < kKvBlockTokens; ++t) {
+        visible_scales[t] = t < num_left ? v_scales[t] : 0.0F;
+      }
+      v_scales = visible_scales;
+    }
+    const float* block_scores = scores + b * kKvBlockTokens;
+    const V low = Exp(V::Load(block_scores) - max);
+    const V high = Exp(V::Load(block_scores + kLanes) - max);
+    sum = sum + low + high;
+    const V pv_low = low * V::Load(v_scales);
+    const V pv_high = high * V::Load(v_scales + kLanes);
+    const float pv_max = V::Max(pv_low, pv_high).MaxOfLanes();
+    const bool is_zero = !(pv_max >= kLeastMax);
+    const V inverse = V::Broadcast(is_zero ? 0.0F : 255.0F / pv_max);
+    const V limit = V::Broadcast(255.0F);
+    const V zero = V::Broadcast(0.0F);
+    uint8_t* block_codes = p_codes + b * kKvBlockTokens;
+    RoundToNearest(V::Min(V::Max(pv_low * inverse, zero), limit)).StoreUint8(block_codes);
+    RoundToNearest(V::Min(V::Max(pv_high * inverse, zero), limit)).StoreUint8(block_codes + kLanes);
+    p_scales[b * kQueryTile] = is_zero ? 0.0F : pv_max / 255.0F;
+  }
+  args.max[query_idx] = max_score;
+  args.sum[query_idx] = sum.SumByHalves();
+}
+
+template <class V, class Dots>
+void AttentionSpanInt8(const AttentionSpanArgs& args) {
+  const int head_dim = args.head_dim;
+  const KvLayout layout = {.dtype = KvDType::kInt8, .head_dim = head_dim};
+  SpanScratch scratch;
+  for (int first = 0; first < args.num_queries; first += kQueryTile) {
+    const int n = args.num_queries - first < kQueryTile ? args.num_queries - first : kQueryTile;
+    int num_visible = 0;
+    for (int q = first; q < first + n; ++q) {
+      num_visible = args.num_visible[q] > num_visible ? args.num_visible[q] : num_visible;
+    }
+    const int num_blocks = NumBlocks(num_visible);
+    const size_t row_offset = static_cast<size_t>(first) * static_cast<size_t>(head_dim);
+    for (int b = 0; b < num_blocks; ++b) {
+      Dots::ScoreBlock(
+          n,
+          {.q_codes = args.q_codes + row_offset,
+           .q_sums = args.q_sums + first,
+           .k_codes = reinterpret_cast<const uint8_t*>(args.heads[b] + layout.KCodesOffset()),
+           .head_dim = head_dim,
+           .dots = scratch.dots[0] + b * kKvBlockTokens});
+    }
+    for (int q = 0; q < n; ++q) {
+      const int num_own_blocks = NumBlocks(args.num_visible[first + q]);
+      QuantizeSoftmax<V>(
+          args, first + q, scratch.dots[q], scratch.p_codes[q], &scratch.p_scales[0][q]);
+      // A query that sees less than its tile adds zeros there: fma(0, 0, x) is x.
+      std::memset(scratch.p_codes[q] + num_own_blocks * kKvBlockTokens,
+                  0,
+                  static_cast<size_t>((num_blocks - num_own_blocks) * kKvBlockTokens));
+      for (int b = num_own_blocks; b < num_blocks; ++b) {
+        scratch.p_scales[b][q] = 0.0F;
+      }
+    }
+    float* out = args.out + row_offset;
+    std::memset(out, 0, static_cast<size_t>(n) * static_cast<size_t>(head_dim) * sizeof(float));
+    for (int b = 0; b < num_blocks; ++b) {
+      Dots::AddBlock(
+          n,
+          {.p_codes = scratch.p_codes[0] + b * kKvBlockTokens,
+           .p_scales = scratch.p_scales[b],
+           .v_codes = reinterpret_cast<const int8_t*>(args.heads[b] + layout.VCodesOffset()),
+           .head_dim = head_dim,
+           .out = out});
+    }
+  }
+}
+
+template <class V>
+void AttentionSpanF32(const AttentionSpanArgs& args) {
+  const int head_dim = args.head_dim;
+  const KvLayout layout = {.dtype = KvDType::kF32, .head_dim = head_dim};
+  const V lowest = V::Broadcast(-__builtin_inff());
+  for (int query_idx = 0; query_idx < args.num_queries; ++query_idx) {
+    const int num_visible = args.num_visible[query_idx];
+    const size_t row_offset = static_cast<size_t>(query_idx) * static_cast<size_t>(head_dim);
+    const float* q = args.q_f32 + row_offset;
+    const int num_padded = (num_visible + kLanes - 1) / kLanes * kLanes;
+    alignas(64) float scores[kAttentionSpanTokens];
+    for (int t = 0; t < num_padded; t += kLanes) {
+      lowest.Store(scores + t);
+    }
+    for (int t = 0; t < num_visible; ++t) {
+      const auto* k = reinterpret_cast<const float*>(args.heads[t / kKvBlockTokens]) +
+                      t % kKvBlockTokens * head_dim;
+      V dot = V::Broadcast(0.0F);
+      for (int d = 0; d < head_dim; d += kLanes) {
+        dot = V::Fma(V::Load(q + d), V::Load(k + d), dot);
+      }
+      scores[t] = dot.SumByHalves() * args.softmax_scale;
+    }
+    V max_lanes = lowest;
+    for (int t = 0; t < num_padded; t += kLanes) {
+      max_lanes = V::Max(V::Load(scores + t), max_lanes);
+    }
+    const float max_score = max_lanes.MaxOfLanes();
+    V sum = V::Broadcast(0.0F);
+    for (int t = 0; t < num_padded; t += kLanes) {
+      const V p = Exp(V::Load(scores + t) - V::Broadcast(max_score));
+      sum = sum + p;
+      p.Store(scores + t);
+    }
+    float* out = args.out + row_offset;
+    std::memset(out, 0, static_cast<size_t>(head_dim) * sizeof(float));
+    for (int t = 0; t < num_visible; ++t) {
+      const auto* v =
+          reinterpret_cast<const float*>(args.heads[t / kKvBlockTokens] + layout.VFloatsOffset()) +
+          t % kKvBlockTokens * head_dim;
+      const V p = V::Broadcast(scores[t]);
+      for (int d = 0; d < head_dim; d += kLanes) {
+        V::Fma(p, V::Load(v + d), V::Load(out + d)).Store(out + d);
+      }
+    }
+    args.max[query_idx] = max_score;
+    args.sum[query_idx] = sum.SumByHalves();
+  }
+}
+
+template <class V>
+void MergeSpan(const float* span_out,
+               float span_max,
+               float span_sum,
+               int head_dim,
+               float* state_out,
+               float* state_max,
+               float* state_sum) {
+  const float max = *state_max > span_max ? *state_max : span_max;
+  const V state_factor = Exp(V::Broadcast(*state_max - max));
+  const V span_factor = Exp(V::Broadcast(span_max - max));
+  for (int d = 0; d < head_dim; d += kLanes) {
+    V::Fma(V::Load(span_out + d), span_factor, V::Load(state_out + d) * state_factor)
+        .Store(state_out + d);
+  }
+  *state_sum =
+      __builtin_fmaf(span_sum, span_factor.MaxOfLanes(), *state_sum * state_factor.MaxOfLanes());
+  *state_max = max;
+}
+
+template <class V>
+void Finish(const float* state_out, float state_sum, int head_dim, float* out) {
+  const V sum = V::Broadcast(state_sum);
+  for (int d = 0; d < head_dim; d += kLanes) {
+    (V::Load(state_out + d) / sum).Store(out + d);
+  }
+}
+
+template <class V, class Dots>
+AttentionKernels MakeAttentionOver() {
+  return {
+      .attention_span_int8 = AttentionSpanInt8<V, Dots>,
+      .attention_span_f32 = AttentionSpanF32<V>,
+      .merge_span = MergeSpan<V>,
+      .finish = Finish<V>,
+  };
+}
+
+}  // namespace
+}  // namespace whinchat::kernels
