@@ -110,6 +110,8 @@ class TextGenerator {
   // What the server's health and metrics read; engine().Stats(), unless there is no engine (tests).
   virtual EngineStats stats() const = 0;
   virtual int max_model_len() const = 0;
+  // LoadOptions::enable_thinking: what holds when a request does not say.
+  virtual bool enable_thinking() const = 0;
   // "SmolLM2-135M-Instruct.Q4_1": base name of the file or folder.
   virtual const std::string& model_name() const = 0;
   // One line for humans: weights, KV, threads, ISA, memory.
