@@ -6,11 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
-#include <memory>
 
 #include "base/token_id.h"
 
@@ -22,7 +22,9 @@ using BlockId = int32_t;
 struct PrefixMatch {
   std::vector<BlockId> blocks;  // full blocks, referenced for the caller: release with Free
   int num_tokens = 0;           // tokens in `blocks`
-  // A cached block whose first tokens continue the match: copy them into a block of one's own.
+  // A cached block whose first tokens continue the match: copy them into a block of one's own. It
+  // is not referenced: copy right after the next Allocate, which may even return this very block
+  // (its content is then already in place).
   std::optional<BlockId> partial_block;
   int num_partial_tokens = 0;
 };
@@ -41,14 +43,19 @@ class BlockManager {
   // of different users or adapters.
   PrefixMatch Match(std::span<const TokenId> token_ids, int max_tokens, std::string_view salt);
 
-  // Registers the full blocks of a sequence whose keys and values are computed for `token_ids`
-  // (whole blocks of `block_table` only), and the tokens of a last partial block.
-  void Register(std::span<const TokenId> token_ids, std::span<const BlockId> block_table,
+  // Makes the blocks of a sequence findable whose keys and values are computed for `token_ids`,
+  // the last one too if it is partly filled. The caller holds the blocks and calls again with more
+  // tokens as they fill. What another block already holds is not entered twice.
+  void Register(std::span<const TokenId> token_ids,
+                std::span<const BlockId> block_table,
                 std::string_view salt);
 
   int num_blocks() const;
   int NumFree() const;  // allocatable now: free or cached without owner
   int NumUsed() const { return num_blocks() - NumFree(); }
+
+  // Aborts if a block is both free and referenced, or the tree or a list is broken. For tests.
+  void CheckInvariants() const;
 
  private:
   struct State;
