@@ -4,11 +4,18 @@
 
 namespace whinchat::kernels {
 
-MatmulKernels MakeMatmulKernels(Isa) {
-  return {.matmul_w8 = MatmulW8Scalar,
-          .matmul_w4 = MatmulW4Scalar,
-          .matmul_f32 = MatmulF32Scalar,
-          .matmul_bf16 = MatmulBF16Scalar};
+MatmulKernels MakeMatmulKernels(Isa isa) {
+  MatmulKernels kernels = {.matmul_w8 = MatmulW8Scalar,
+                           .matmul_w4 = MatmulW4Scalar,
+                           .matmul_f32 = MatmulF32Scalar,
+                           .matmul_bf16 = MatmulBF16Scalar};
+#if defined(__x86_64__)
+  if (isa >= Isa::kAvx512Vnni) {
+    kernels.matmul_w8 = MatmulW8Avx512Vnni;
+    kernels.matmul_w4 = MatmulW4Avx512Vnni;
+  }
+#endif
+  return kernels;
 }
 
 }  // namespace whinchat::kernels

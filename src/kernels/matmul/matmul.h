@@ -57,4 +57,7 @@ void MatmulW4Scalar(const MatmulArgs& args);
 void MatmulF32Scalar(const MatmulArgs& args);
 void MatmulBF16Scalar(const MatmulArgs& args);
 
+void MatmulW8Avx512Vnni(const MatmulArgs& args);
+void MatmulW4Avx512Vnni(const MatmulArgs& args);
+
 }  // namespace whinchat::kernels
