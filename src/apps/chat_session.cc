@@ -166,12 +166,10 @@ std::string ChatSession::Load(const std::filesystem::path& path) {
   if (path.empty() || !file) {
     ThrowError(ErrorCode::kNotFound, "can't open '{}'", path.string());
   }
-  const nlohmann::json json =
-      nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array()) {
-    ThrowError(ErrorCode::kCorruptFile,
-               "'{}' is not a conversation that /save wrote",
-               path.string());
+    ThrowError(
+        ErrorCode::kCorruptFile, "'{}' is not a conversation that /save wrote", path.string());
   }
   std::vector<Message> messages;
   for (const nlohmann::json& entry : json["messages"]) {

@@ -31,7 +31,7 @@ class ChatSession {
   explicit ChatSession(std::string system_prompt) : system_prompt_(std::move(system_prompt)) {}
 
   struct CommandResult {
-    std::string text;          // to show
+    std::string text;  // to show
     bool should_quit = false;
   };
   // Nothing if `line` is no command. An unknown command is answered with what there is. Throws

@@ -11,5 +11,6 @@ void AddRunCommand(CLI::App* app, int* exit_code);    // chat in the terminal, o
 void AddServeCommand(CLI::App* app, int* exit_code);  // the OpenAI-compatible server
 void AddBenchCommand(CLI::App* app, int* exit_code);  // prefill and decode speed
 void AddWhichCommand(CLI::App* app, int* exit_code);  // where a model is
+void AddIsasCommand(CLI::App* app, int* exit_code);   // what WHINCHAT_ISA may be
 
 }  // namespace whinchat::apps

@@ -21,6 +21,7 @@ int RunProgram(int argc, char** argv) {
   whinchat::apps::AddServeCommand(&app, &exit_code);
   whinchat::apps::AddBenchCommand(&app, &exit_code);
   whinchat::apps::AddWhichCommand(&app, &exit_code);
+  whinchat::apps::AddIsasCommand(&app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -37,7 +37,10 @@ bool ReadEnableThinking(const std::string& template_kwargs) {
 }
 
 void PrintProgress(std::string_view stage, double fraction) {
-  std::fprintf(stderr, "\r\033[K%.*s %3.0f %%", static_cast<int>(stage.size()), stage.data(),
+  std::fprintf(stderr,
+               "\r\033[K%.*s %3.0f %%",
+               static_cast<int>(stage.size()),
+               stage.data(),
                fraction * 100);
   if (fraction >= 1) {
     std::fputs("\r\033[K", stderr);
@@ -48,12 +51,16 @@ void PrintProgress(std::string_view stage, double fraction) {
 }  // namespace
 
 void AddModelFlags(CLI::App* command, ModelFlags* flags) {
-  command->add_option("--model,-m", flags->model,
+  command->add_option("--model,-m",
+                      flags->model,
                       "Path or name of the model (default: a local Qwen3-0.6B, else SmolLM2)");
-  command->add_option("--dtype", flags->dtype,
+  command->add_option("--dtype",
+                      flags->dtype,
                       "auto: int8 or int4 as the file has it; float32, bfloat16: reference path");
-  command->add_option("--chat-template", flags->chat_template, "A Jinja file instead of the model's");
-  command->add_option("--default-chat-template-kwargs", flags->default_template_kwargs,
+  command->add_option(
+      "--chat-template", flags->chat_template, "A Jinja file instead of the model's");
+  command->add_option("--default-chat-template-kwargs",
+                      flags->default_template_kwargs,
                       "JSON, for example '{\"enable_thinking\": true}'");
   command->add_option("--threads,-t", flags->threads, "Threads (default: this machine's big cores)")
       ->check(CLI::Range(0, 256));
@@ -63,12 +70,15 @@ void AddModelFlags(CLI::App* command, ModelFlags* flags) {
       ->check(CLI::Range(uint64_t{16}, uint64_t{1} << 24));
   command->add_option("--max-num-seqs", flags->max_num_seqs, "Answers computed at once")
       ->check(CLI::Range(1, 256));
-  command->add_option("--max-num-batched-tokens", flags->max_num_batched_tokens,
-                      "Tokens computed in one step")
+  command
+      ->add_option(
+          "--max-num-batched-tokens", flags->max_num_batched_tokens, "Tokens computed in one step")
       ->check(CLI::Range(1, 8192));
   command->add_flag("!--no-enable-prefix-caching,--enable-prefix-caching",
-                    flags->enable_prefix_caching, "Reuse what earlier prompts computed");
-  command->add_flag("!--no-packed-cache", flags->enable_packed_cache,
+                    flags->enable_prefix_caching,
+                    "Reuse what earlier prompts computed");
+  command->add_flag("!--no-packed-cache",
+                    flags->enable_packed_cache,
                     "Don't keep a packed copy of the weights in the cache folder");
 }
 
@@ -82,9 +92,8 @@ WeightMode ParseWeightMode(const std::string& dtype) {
   if (dtype == "bfloat16") {
     return WeightMode::kBF16;
   }
-  ThrowError(ErrorCode::kInvalidArgument,
-             "--dtype must be auto, float32 or bfloat16, not '{}'",
-             dtype);
+  ThrowError(
+      ErrorCode::kInvalidArgument, "--dtype must be auto, float32 or bfloat16, not '{}'", dtype);
 }
 
 LoadOptions ToLoadOptions(const ModelFlags& flags) {

@@ -13,10 +13,10 @@
 namespace whinchat::apps {
 
 struct ModelFlags {
-  std::string model;                     // a path or a name; empty: the default
-  std::string dtype = "auto";            // auto, float32, bfloat16
-  std::string chat_template;             // a file
-  std::string default_template_kwargs;   // JSON
+  std::string model;                    // a path or a name; empty: the default
+  std::string dtype = "auto";           // auto, float32, bfloat16
+  std::string chat_template;            // a file
+  std::string default_template_kwargs;  // JSON
   int threads = 0;
   std::optional<int> max_model_len;
   std::optional<uint64_t> memory_mib;

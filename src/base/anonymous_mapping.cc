@@ -16,12 +16,8 @@ AnonymousMapping::AnonymousMapping(size_t bytes, std::string_view purpose) : siz
     return;
   }
   // NORESERVE: the KV cache is sized for the longest context and mostly never touched.
-  void* address = ::mmap(nullptr,
-                         bytes,
-                         PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                         -1,
-                         0);
+  void* address = ::mmap(
+      nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) {
     ThrowError(ErrorCode::kOutOfMemory,
                "can't reserve {} MB for {}: {}",
@@ -38,7 +34,9 @@ AnonymousMapping::~AnonymousMapping() {
   }
 }
 
-AnonymousMapping::AnonymousMapping(AnonymousMapping&& other) noexcept { *this = std::move(other); }
+AnonymousMapping::AnonymousMapping(AnonymousMapping&& other) noexcept {
+  *this = std::move(other);
+}
 
 AnonymousMapping& AnonymousMapping::operator=(AnonymousMapping&& other) noexcept {
   std::swap(data_, other.data_);

@@ -10,8 +10,8 @@ namespace whinchat {
 
 }  // namespace whinchat
 
-#define WHINCHAT_CHECK(condition)                                              \
-  (static_cast<bool>(condition) ? static_cast<void>(0)                         \
+#define WHINCHAT_CHECK(condition)                      \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
                                 : ::whinchat::FailCheck(#condition, __FILE__, __LINE__))
 
 // For kernels: checked in debug builds only.

@@ -35,7 +35,9 @@ void WaitForChange(const std::atomic<uint32_t>& word, uint32_t seen) {
 
 }  // namespace
 
-void Worker::Barrier() { pool_->WaitAtBarrier(); }
+void Worker::Barrier() {
+  pool_->WaitAtBarrier();
+}
 
 WorkRange Worker::Split(int num_items, int granularity) const {
   const int64_t num_units = (num_items + granularity - 1) / granularity;

@@ -9,11 +9,29 @@ namespace whinchat {
 namespace {
 
 // Words that say how a model is stored or served, not which one it is.
-constexpr std::array<std::string_view, 19> kStorageWords = {
-    "gguf", "int8", "int4", "bf16", "f16", "fp16", "f32", "fp32", "fp8", "gptq",
-    "awq", "mlx", "w4", "w8", "instruct", "chat", "it", "latest", "safetensors"};
+constexpr std::array<std::string_view, 19> kStorageWords = {"gguf",
+                                                            "int8",
+                                                            "int4",
+                                                            "bf16",
+                                                            "f16",
+                                                            "fp16",
+                                                            "f32",
+                                                            "fp32",
+                                                            "fp8",
+                                                            "gptq",
+                                                            "awq",
+                                                            "mlx",
+                                                            "w4",
+                                                            "w8",
+                                                            "instruct",
+                                                            "chat",
+                                                            "it",
+                                                            "latest",
+                                                            "safetensors"};
 
-bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool IsDigit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
 
 // "q4_k_m", "iq4_xs", "q8_0" as the part of a name before it is split at '_'.
 bool IsGgufQuantization(std::string_view word) {

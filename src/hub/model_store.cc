@@ -23,7 +23,9 @@ std::optional<std::string> ReadEnvironment(const char* name) {
   return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 
-fs::path HomeFolder() { return ReadEnvironment("HOME").value_or("."); }
+fs::path HomeFolder() {
+  return ReadEnvironment("HOME").value_or(".");
+}
 
 fs::path FolderFrom(const char* own_variable,
                     const char* xdg_variable,
@@ -58,7 +60,9 @@ bool IsModelFile(const fs::path& path) {
   return path.extension() == ".gguf" && fs::is_regular_file(path, error);
 }
 
-void AddModelsOf(const fs::path& folder, const std::string& owner, std::vector<LocalModel>* models) {
+void AddModelsOf(const fs::path& folder,
+                 const std::string& owner,
+                 std::vector<LocalModel>* models) {
   for (const fs::path& entry : SortedEntries(folder)) {
     if (IsModelFile(entry)) {
       models->push_back({owner + entry.stem().string(), entry});

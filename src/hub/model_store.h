@@ -18,7 +18,8 @@ struct LocalModel {
 // $WHINCHAT_MODELS_DIR, else $XDG_DATA_HOME/whinchat/models, else ~/.local/share/whinchat/models.
 std::filesystem::path ModelsFolder();
 
-// $WHINCHAT_CACHE_DIR, else $XDG_CACHE_HOME/whinchat, else ~/.cache/whinchat. Packed files go there.
+// $WHINCHAT_CACHE_DIR, else $XDG_CACHE_HOME/whinchat, else ~/.cache/whinchat. Packed files go
+// there.
 std::filesystem::path CacheFolder();
 
 // All models found, whinchat's own first, then by name. Unreadable folders count as empty.

@@ -6,7 +6,9 @@
 namespace whinchat {
 namespace {
 
-size_t RoundUpToLine(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+size_t RoundUpToLine(size_t bytes) {
+  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
 
 }  // namespace
 

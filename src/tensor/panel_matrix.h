@@ -43,7 +43,7 @@ std::string_view PackedTypeName(PackedType type);
 
 // Where the parts of one panel start, in bytes from the panel's start. All are multiples of 64.
 struct PanelLayout {
-  size_t mins_offset = 0;   // equals codes_offset where there are no mins
+  size_t mins_offset = 0;  // equals codes_offset where there are no mins
   size_t codes_offset = 0;
   size_t panel_bytes = 0;
 };

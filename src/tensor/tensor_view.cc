@@ -13,6 +13,8 @@ int64_t TensorView::NumElements() const {
   return product;
 }
 
-std::string TensorView::ShapeText() const { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string TensorView::ShapeText() const {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 }  // namespace whinchat

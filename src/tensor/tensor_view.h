@@ -13,7 +13,7 @@
 namespace whinchat {
 
 struct TensorView {
-  std::string name;            // as the checkpoint calls it
+  std::string name;  // as the checkpoint calls it
   DType dtype = DType::kF32;
   std::vector<int64_t> shape;  // outermost first, rows contiguous (PyTorch order, also for GGUF)
   std::span<const std::byte> bytes;

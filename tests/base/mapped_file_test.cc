@@ -34,7 +34,9 @@ TEST(MappedFile, AMissingFileIsNotFoundAndNamed) {
   }
 }
 
-TEST(MappedFile, AFolderIsRefused) { EXPECT_THROW(MappedFile(testing::TempDir()), Error); }
+TEST(MappedFile, AFolderIsRefused) {
+  EXPECT_THROW(MappedFile(testing::TempDir()), Error);
+}
 
 TEST(MappedFile, AnEmptyFileHasNoBytes) {
   const auto path = std::filesystem::path(testing::TempDir()) / "mapped_file_empty.bin";
