@@ -101,11 +101,8 @@ void QuantizeSoftmax(const AttentionSpanArgs& args,
     const float pv_max = V::Max(pv_low, pv_high).MaxOfLanes();
     const bool is_zero = !(pv_max >= kLeastMax);
     const V inverse = V::Broadcast(is_zero ? 0.0F : 255.0F / pv_max);
-    const V limit = V::Broadcast(255.0F);
-    const V zero = V::Broadcast(0.0F);
-    uint8_t* block_codes = p_codes + b * kKvBlockTokens;
-    RoundToNearest(V::Min(V::Max(pv_low * inverse, zero), limit)).StoreUint8(block_codes);
-    RoundToNearest(V::Min(V::Max(pv_high * inverse, zero), limit)).StoreUint8(block_codes + kLanes);
+    (pv_low * inverse).StoreUint8(p_codes + b * kKvBlockTokens);
+    (pv_high * inverse).StoreUint8(p_codes + b * kKvBlockTokens + kLanes);
     p_scales[b * kQueryTile] = is_zero ? 0.0F : pv_max / 255.0F;
   }
   args.max[query_idx] = max_score;

@@ -7,8 +7,25 @@
 
 namespace whinchat::kernels {
 
-ElementwiseKernels MakeElementwiseKernels([[maybe_unused]] Isa isa) {
-  return MakeElementwiseScalar();
+// The cases of the other architecture can't come up: AvailableIsas does not list them.
+ElementwiseKernels MakeElementwiseKernels(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+    case Isa::kAvxVnni:
+      return MakeElementwiseAvx2();
+    case Isa::kAvx512Vnni:
+    case Isa::kAmx:
+      return MakeElementwiseAvx512Vnni();
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+    case Isa::kDotprod:
+    case Isa::kI8mm:
+      return MakeElementwiseNeon();
+#endif
+    default:
+      return MakeElementwiseScalar();
+  }
 }
 
 }  // namespace whinchat::kernels

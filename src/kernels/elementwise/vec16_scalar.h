@@ -47,9 +47,12 @@ struct Vec16Scalar {
       p[i] = static_cast<int8_t>(lane[i]);
     }
   }
+  // Rounds to nearest even. The lanes are in [0, 255.5); NaN gives some byte.
   void StoreUint8(uint8_t* p) const {
+    const float shift = 12582912.0F;  // 1.5 * 2^23
     for (int i = 0; i < 16; ++i) {
-      p[i] = static_cast<uint8_t>(lane[i]);
+      const float rounded = (lane[i] + shift) - shift;
+      p[i] = rounded >= 0.0F && rounded <= 255.0F ? static_cast<uint8_t>(rounded) : uint8_t{0};
     }
   }
 
