@@ -7,8 +7,17 @@
 
 namespace whinchat::kernels {
 
-AttentionKernels MakeAttentionKernels([[maybe_unused]] Isa isa) {
-  return MakeAttentionScalar();
+// The cases of the other architecture can't come up: AvailableIsas does not list them.
+AttentionKernels MakeAttentionKernels(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kAvx512Vnni:
+    case Isa::kAmx:
+      return MakeAttentionAvx512Vnni();
+#endif
+    default:
+      return MakeAttentionScalar();
+  }
 }
 
 }  // namespace whinchat::kernels

@@ -7,9 +7,10 @@
 // For a tile: all QK products of the span, softmax and quantization of p per query, all PV
 // products.
 //
-// Dots has, for n <= kQueryTile queries:
-//   ScoreBlock: scores[q][t] = sum_d q_codes[q][d] * (k_codes[d][t] - 128)     t < 32, int32
-//   AddBlock:   out[q][d] = fma(float(sum_t p[q][t] * v_codes[t][d]), p_scale[q], out[q][d])
+// Dots has, for n <= kQueryTile queries and the first num_blocks blocks of the span:
+//   ScoreSpan: dots[q][t] = sum_d q_codes[q][d] * (k_codes[t][d] - 128)
+//   AddSpan:   for each block b, out[q][d] = fma(float(sum_t p_codes[q][t] * v_codes[t][d]),
+//              p_scales[b][q], out[q][d])
 #pragma once
 
 #include <cstddef>
@@ -33,21 +34,32 @@ struct SpanScratch {
   float p_scales[kSpanBlocks][kQueryTile];
 };
 
-// What ScoreBlock and AddBlock read and write, for one block of a tile.
-struct ScoreBlockArgs {
-  const int8_t* q_codes;  // [n, head_dim]
-  const int32_t* q_sums;  // [n]
-  const uint8_t* k_codes;
+struct ScoreSpanArgs {
+  const int8_t* q_codes;          // [n, head_dim]
+  const int32_t* q_sums;          // [n]
+  const std::byte* const* heads;  // [num_blocks]
+  int num_blocks;
   int head_dim;
-  int32_t* dots;  // n rows, kAttentionSpanTokens apart
+  int32_t (*dots)[kAttentionSpanTokens];  // [n]
 };
-struct AddBlockArgs {
-  const uint8_t* p_codes;  // n rows, kAttentionSpanTokens apart
-  const float* p_scales;   // [n]
-  const int8_t* v_codes;
+
+struct AddSpanArgs {
+  const uint8_t (*p_codes)[kAttentionSpanTokens];  // [n]
+  const float (*p_scales)[kQueryTile];             // [num_blocks]
+  const std::byte* const* heads;                   // [num_blocks]
+  int num_blocks;
   int head_dim;
-  float* out;  // [n, head_dim]
+  float* out;  // [n, head_dim], starts at zero
 };
+
+// Where the codes of a block's head start.
+inline const uint8_t* KCodes(const std::byte* head) {
+  return reinterpret_cast<const uint8_t*>(head + KvLayout{}.KCodesOffset());
+}
+inline const int8_t* VCodes(const std::byte* head, int head_dim) {
+  const KvLayout layout = {.dtype = KvDType::kInt8, .head_dim = head_dim};
+  return reinterpret_cast<const int8_t*>(head + layout.VCodesOffset());
+}
 
 inline int NumBlocks(int num_tokens) {
   return (num_tokens + kKvBlockTokens - 1) / kKvBlockTokens;
@@ -112,7 +124,6 @@ void QuantizeSoftmax(const AttentionSpanArgs& args,
 template <class V, class Dots>
 void AttentionSpanInt8(const AttentionSpanArgs& args) {
   const int head_dim = args.head_dim;
-  const KvLayout layout = {.dtype = KvDType::kInt8, .head_dim = head_dim};
   SpanScratch scratch;
   for (int first = 0; first < args.num_queries; first += kQueryTile) {
     const int n = args.num_queries - first < kQueryTile ? args.num_queries - first : kQueryTile;
@@ -122,15 +133,13 @@ void AttentionSpanInt8(const AttentionSpanArgs& args) {
     }
     const int num_blocks = NumBlocks(num_visible);
     const size_t row_offset = static_cast<size_t>(first) * static_cast<size_t>(head_dim);
-    for (int b = 0; b < num_blocks; ++b) {
-      Dots::ScoreBlock(
-          n,
-          {.q_codes = args.q_codes + row_offset,
-           .q_sums = args.q_sums + first,
-           .k_codes = reinterpret_cast<const uint8_t*>(args.heads[b] + layout.KCodesOffset()),
-           .head_dim = head_dim,
-           .dots = scratch.dots[0] + b * kKvBlockTokens});
-    }
+    Dots::ScoreSpan(n,
+                    {.q_codes = args.q_codes + row_offset,
+                     .q_sums = args.q_sums + first,
+                     .heads = args.heads,
+                     .num_blocks = num_blocks,
+                     .head_dim = head_dim,
+                     .dots = scratch.dots});
     for (int q = 0; q < n; ++q) {
       const int num_own_blocks = NumBlocks(args.num_visible[first + q]);
       QuantizeSoftmax<V>(
@@ -145,15 +154,13 @@ void AttentionSpanInt8(const AttentionSpanArgs& args) {
     }
     float* out = args.out + row_offset;
     std::memset(out, 0, static_cast<size_t>(n) * static_cast<size_t>(head_dim) * sizeof(float));
-    for (int b = 0; b < num_blocks; ++b) {
-      Dots::AddBlock(
-          n,
-          {.p_codes = scratch.p_codes[0] + b * kKvBlockTokens,
-           .p_scales = scratch.p_scales[b],
-           .v_codes = reinterpret_cast<const int8_t*>(args.heads[b] + layout.VCodesOffset()),
-           .head_dim = head_dim,
-           .out = out});
-    }
+    Dots::AddSpan(n,
+                  {.p_codes = scratch.p_codes,
+                   .p_scales = scratch.p_scales,
+                   .heads = args.heads,
+                   .num_blocks = num_blocks,
+                   .head_dim = head_dim,
+                   .out = out});
   }
 }
 
