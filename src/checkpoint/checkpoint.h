@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model as someone published it: a GGUF file, or a Hugging Face folder (config.json, safetensors,
-// tokenizer.json, ...). Opened by mapping; tensors are views into the mapping. Everything is checked
-// when opened: offsets, sizes, overlaps, dtypes, counts; a bad file throws Error{kCorruptFile or
-// kUnsupported} that names the file, the tensor or key, and what was expected.
+// tokenizer.json, ...). Opened by mapping; tensors are views into the mapping. Everything is
+// checked when opened: offsets, sizes, overlaps, dtypes, counts; a bad file throws
+// Error{kCorruptFile or kUnsupported} that names the file, the tensor or key, and what was
+// expected.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,9 @@ class Checkpoint {
   // arrays of more than 1,024 elements (the vocabulary) are left out, see GgufCheckpoint.
   virtual const nlohmann::json& config() const = 0;
 
-  // Hugging Face: the text of a file beside the weights ("tokenizer.json", "generation_config.json",
-  // "chat_template.jinja", "tokenizer_config.json"). Nothing if there is none. GGUF: nothing.
+  // Hugging Face: the text of a file beside the weights ("tokenizer.json",
+  // "generation_config.json", "chat_template.jinja", "tokenizer_config.json"). Nothing if there is
+  // none. GGUF: nothing.
   virtual std::optional<std::string> ReadSideFile(std::string_view file_name) const = 0;
 
   // Size and mtime of the files: changes whenever the weights may have (key of packed files).

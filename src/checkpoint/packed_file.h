@@ -3,8 +3,9 @@
 // execution order, to be mapped and used as it is. Format (version 1, little endian):
 //   header   64 bytes: magic "WHINCHAT", version u32, header checksum (xxh3 of the JSON) u64,
 //            JSON bytes u64, data offset u64, data bytes u64
-//   JSON     {"fingerprint", "config", "tensors": [{"name","type","n","k","offset","bytes","xxh3"}]}
-//   data     each tensor at a 64-byte aligned offset from the data offset (itself 4,096-aligned)
+//   JSON     {"fingerprint", "config", "tensors":
+//   [{"name","type","n","k","offset","bytes","xxh3"}]} data     each tensor at a 64-byte aligned
+//   offset from the data offset (itself 4,096-aligned)
 // A start checks the header checksum, the sizes and the fingerprint only; tensor checksums are
 // verified by VerifyPackedFile.
 #pragma once
