@@ -34,14 +34,17 @@ struct TokenizerSpec {
   PreTokenizerKind pre_tokenizer = PreTokenizerKind::kGpt2;
   bool normalize_nfc = false;
   bool add_prefix_space = false;
-  bool ignore_merges = false;            // Llama-3: a whole word that is a token needs no merges
-  std::vector<std::string> vocab;        // by id, as raw bytes (byte-level alphabet undone);
-                                         // holes are empty strings
+  bool ignore_merges = false;      // Llama-3: a whole word that is a token needs no merges
+  std::vector<std::string> vocab;  // by id, as raw bytes (byte-level alphabet undone);
+                                   // holes are empty strings
   std::vector<std::pair<std::string, std::string>> merges;  // by rank, raw bytes
   std::vector<AddedToken> added_tokens;
   std::optional<TokenId> bos_token_id;
   std::optional<TokenId> eos_token_id;
-  bool add_bos = false;                  // the post-processor or GGUF's add_bos_token says so
+  std::optional<TokenId> unk_token_id;  // for bytes that are no token; without it they vanish
+  bool fuse_unk = false;                // several such bytes in a row give one unk_token_id
+  bool add_bos = false;                 // the post-processor or GGUF's add_bos_token says so
+  bool add_eos = false;
 };
 
 // Parses tokenizer.json. Throws Error{kCorruptFile, kUnsupported} that names the field.
@@ -51,7 +54,7 @@ TokenizerSpec ParseTokenizerJson(std::string_view json, std::string_view file_na
 std::string DecodeByteLevel(std::string_view token);
 
 struct EncodeOptions {
-  bool add_special_tokens = false;   // BOS where the model wants one
+  bool add_special_tokens = false;   // BOS and EOS where the model wants them
   bool parse_special_tokens = true;  // "<|im_end|>" in the text becomes the token. Off for text
                                      // that users wrote and that must stay text
 };
