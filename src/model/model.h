@@ -28,6 +28,8 @@ struct ModelOptions {
   // Where packed files are kept. Empty: pack into memory at each start.
   std::filesystem::path packed_cache_dir;
   std::function<void(double fraction)> on_pack_progress;  // may be empty
+  // Told when packed_cache_dir can't be written and the weights go into memory. May be empty.
+  std::function<void(const std::string& message)> on_warning;
 };
 
 // Some consecutive tokens of one sequence. Their keys and values are computed and stored; all

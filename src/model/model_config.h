@@ -30,7 +30,7 @@ struct ModelConfig {
   int num_kv_heads = 0;
   int head_dim = 0;
   int vocab_size = 0;
-  int max_seq_len = 0;       // max_position_embeddings
+  int max_seq_len = 0;  // max_position_embeddings
   float rope_theta = 10000.0F;
   RopeScaling rope_scaling;
   float rms_norm_eps = 1e-6F;

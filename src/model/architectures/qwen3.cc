@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Qwen3: RMS norms on each head of q and k before the rotation, a head size apart from the hidden
+// size. After modeling_qwen3.py of transformers.
+#include "model/architectures/architecture.h"
+
+namespace whinchat {
+namespace {
+
+void CompleteConfig(ModelConfig* config) {
+  config->has_qk_norm = true;
+}
+
+void MapLayer(const ModelConfig& c, LayerWeights& layer, WeightMap* map) {
+  const int hidden = c.hidden_size;
+  const int ffn = c.intermediate_size;
+  const int q_size = c.num_heads * c.head_dim;
+  const int kv_size = c.num_kv_heads * c.head_dim;
+  map->Norm({"input_norm", "input_layernorm", "attn_norm"}, hidden, &layer.input_norm);
+  map->Matrix({"q_proj", "self_attn.q_proj", "attn_q"}, {q_size, hidden}, &layer.q_proj);
+  map->Matrix({"k_proj", "self_attn.k_proj", "attn_k"}, {kv_size, hidden}, &layer.k_proj);
+  map->Matrix({"v_proj", "self_attn.v_proj", "attn_v"}, {kv_size, hidden}, &layer.v_proj);
+  map->Norm({"q_norm", "self_attn.q_norm", "attn_q_norm"}, c.head_dim, &layer.q_norm);
+  map->Norm({"k_norm", "self_attn.k_norm", "attn_k_norm"}, c.head_dim, &layer.k_norm);
+  map->Matrix({"o_proj", "self_attn.o_proj", "attn_output"}, {hidden, q_size}, &layer.o_proj);
+  map->Norm({"post_attention_norm", "post_attention_layernorm", "ffn_norm"},
+            hidden,
+            &layer.post_attention_norm);
+  map->Matrix({"gate_proj", "mlp.gate_proj", "ffn_gate"}, {ffn, hidden}, &layer.gate_proj);
+  map->Matrix({"up_proj", "mlp.up_proj", "ffn_up"}, {ffn, hidden}, &layer.up_proj);
+  map->Matrix({"down_proj", "mlp.down_proj", "ffn_down"}, {hidden, ffn}, &layer.down_proj);
+}
+
+void MapWeights(const ModelConfig& c, WeightMap* map) {
+  ModelWeights& weights = map->weights();
+  const int hidden = c.hidden_size;
+  map->Matrix({"embed_tokens", "model.embed_tokens", "token_embd"},
+              {c.vocab_size, hidden},
+              &weights.embed_tokens);
+  for (int layer_idx = 0; layer_idx < c.num_layers; ++layer_idx) {
+    map->EnterLayer(layer_idx);
+    MapLayer(c, weights.layers[static_cast<size_t>(layer_idx)], map);
+  }
+  map->LeaveLayers();
+  map->Norm({"final_norm", "model.norm", "output_norm"}, hidden, &weights.final_norm);
+  if (!c.tie_word_embeddings) {
+    map->Matrix({"lm_head", "lm_head", "output"}, {c.vocab_size, hidden}, &weights.lm_head);
+  }
+}
+
+}  // namespace
+
+const Architecture kQwen3Architecture = {"qwen3", CompleteConfig, MapWeights};
+
+}  // namespace whinchat
