@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Shows that the source builds and passes its unit tests with another Debian release's versions:
+# build_in_root.sh RELEASE [g++|clang++]. Makes a root folder of that release once (mmdebstrap, from the
+# mirror this machine's apt uses) and builds inside it. Needs root, mmdebstrap and about 3 GB.
+set -euo pipefail
+release=${1:?usage: build_in_root.sh RELEASE [g++|clang++]}
+compiler=${2:-g++}
+cd "$(dirname "$0")/.."
+root=${WHINCHAT_ROOTS:-$PWD/build/roots}/$release
+boost=libboost1.83-dev
+if [ "$release" = bookworm ]; then boost=libboost1.81-dev; fi
+packages="ca-certificates g++ clang cmake ninja-build pkg-config python3 nlohmann-json3-dev libcli11-dev
+  libfmt-dev libutf8proc-dev libxxhash-dev libedit-dev $boost libgtest-dev libgmock-dev cargo rustc"
+
+if [ ! -e "$root/etc/debian_version" ]; then
+  mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+    sed -n 's/^URIs: *//p;s/^deb \(\[.*\] \)\?\([^ ]*\) .*/\2/p' | head -n 1)
+  mkdir -p "$(dirname "$root")"
+  mmdebstrap --variant=apt --include="$(echo $packages | tr ' ' ,)" "$release" "$root" "$mirror"
+fi
+
+# The tracked files as they are now, and what cargo knows of its registry.
+rm -rf "$root/source"
+mkdir -p "$root/source" "$root/root/.cargo"
+git ls-files --cached --others --exclude-standard -z | tar --null -T - -c | tar -x -C "$root/source"
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+for part in config.toml config registry; do
+  if [ -e "$cargo_home/$part" ]; then cp -r "$cargo_home/$part" "$root/root/.cargo/"; fi
+done
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+
+chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CXX="$compiler" sh -euc '
+  cd /source
+  rm -rf build
+  cmake --preset release -DWHINCHAT_WARNINGS_AS_ERRORS=OFF >/dev/null
+  cmake --build --preset release
+  ctest --preset release
+'
