@@ -193,144 +193,143 @@ def tool_structures(s, u, a, v):
     ]
 
 
-def special_conversations():
-    """For single branches of single templates: (name, messages, tools, kwargs)."""
-    blocks = [{"type": "text", "text": " Look: "}, {"type": "image"}, {"type": "text", "text": "x"}]
-    odd_blocks = [{"type": "audio"}, {"type": "image_url"}, {"type": "text", "text": "y"}]
-    search = call("brave_search", {"query": "news", "lang": "en"})
-    weather = call("get_weather", {"city": "Paris"})
-    return [
-        ("blocks", [user(blocks)], None, {}),
-        ("blocks_odd", [user(odd_blocks)], None, {}),
-        ("blocks_system", [system([{"type": "text", "text": "S"}]), user(blocks)], None, {}),
-        (
-            "blocks_system_in_the_middle",
-            [user("u"), system([{"type": "text", "text": "S"}])],
-            None,
-            {},
-        ),
-        ("blocks_answer", [user("u"), assistant([{"type": "text", "text": "t"}])], None, {}),
-        ("content_number", [user(7)], None, {}),
-        ("content_map", [user({"content": "inner"})], None, {}),
-        ("no_content", [user("u"), {"role": "assistant"}, user("v")], None, {}),
-        (
-            "tool_result_map",
-            [user("u"), assistant("", tool_calls=[weather]), tool({"content": {"t": 21}})],
-            [WEATHER],
-            {},
-        ),
-        (
-            "tool_result_list",
-            [user("u"), assistant("", tool_calls=[weather]), tool(["a", {"b": 1}])],
-            [WEATHER],
-            {},
-        ),
-        (
-            "tool_result_number",
-            [user("u"), assistant("", tool_calls=[weather]), tool(21)],
-            [WEATHER],
-            {},
-        ),
-        (
-            "tool_results_role",
-            [
-                user("u"),
-                assistant("", tool_calls=[weather]),
-                {"role": "tool_results", "content": "c", "tool_call_id": "abc123XYZ"},
-            ],
-            [WEATHER],
-            {},
-        ),
-        (
-            "ipython_role",
-            [user("u"), assistant("", tool_calls=[weather]), {"role": "ipython", "content": "c"}],
-            [WEATHER],
-            {},
-        ),
-        (
-            "tool_without_id",
-            [user("u"), assistant("", tool_calls=[weather]), {"role": "tool", "content": "c"}],
-            [WEATHER],
-            {},
-        ),
-        (
-            "call_with_long_id",
-            [user("u"), assistant("", tool_calls=[call("f", {}, "call_0123456789")])],
-            [WEATHER],
-            {},
-        ),
-        (
-            "call_without_function",
-            [
-                user("u"),
-                assistant("", tool_calls=[{"name": "f", "arguments": {"k": [1]}}]),
-                tool("r"),
-            ],
-            [WEATHER],
-            {},
-        ),
-        ("no_calls_in_list", [user("u"), assistant("a", tool_calls=[]), user("v")], [WEATHER], {}),
-        ("empty_tools", [user("u")], [], {}),
-        (
-            "tool_response_by_user",
-            [user("u"), user("<tool_response>\nr\n</tool_response>")],
-            None,
-            {},
-        ),
-        ("only_tool_response", [user("<tool_response>\nr\n</tool_response>")], None, {}),
-        ("tool_first", [tool("r"), user("u")], None, {}),
-        (
-            "tools_in_system",
-            [system("S"), user("u")],
-            [WEATHER, CLOCK],
-            {"tools_in_user_message": False},
-        ),
-        ("tools_but_no_user", [system("S")], [WEATHER], {}),
-        ("custom_tools", [user("u")], None, {"custom_tools": [WEATHER]}),
-        (
-            "builtin_tools",
-            [user("u"), assistant("", tool_calls=[search]), {"role": "ipython", "content": "c"}],
-            None,
-            {"builtin_tools": ["code_interpreter", "brave_search"]},
-        ),
-        (
-            "builtin_tools_other",
-            [user("u"), assistant("", tool_calls=[weather])],
-            [WEATHER],
-            {"builtin_tools": ["brave_search"]},
-        ),
-        ("date_string", [user("u")], None, {"date_string": "1 May 2026"}),
-        ("system_no_think", [system("S /no_think"), user("u")], None, {}),
-        ("system_think", [system("S /think"), user("u /no_think")], None, {}),
-        ("system_override", [system("/system_override S"), user("u")], None, {}),
-        ("xml_tools", [system("S"), user("u")], None, {"xml_tools": [WEATHER]}),
-        ("python_tools", [system("S"), user("u")], None, {"python_tools": [WEATHER]}),
-        ("both_tools", [user("u")], None, {"xml_tools": [WEATHER], "python_tools": [CLOCK]}),
-        ("developer", [{"role": "developer", "content": "D"}, user("u")], None, {}),
-        ("named", [{"role": "user", "content": "u", "name": "Ann"}], None, {}),
-        (
-            "unicode_arguments",
-            [
-                user("u"),
-                assistant(
-                    "",
-                    tool_calls=[
-                        call(
-                            "f",
-                            {
-                                "城市": "北京 <&>",
-                                "e": 'é\u0001\n"\\',
-                                "n": [1e20, -0.5, 12345678901234567890, 1.0],
-                            },
-                        )
-                    ],
-                ),
-                tool("r"),
-            ],
-            [WEATHER],
-            {},
-        ),
-    ]
+BLOCKS = [{"type": "text", "text": " Look: "}, {"type": "image"}, {"type": "text", "text": "x"}]
+ODD_BLOCKS = [{"type": "audio"}, {"type": "image_url"}, {"type": "text", "text": "y"}]
+BRAVE_SEARCH = call("brave_search", {"query": "news", "lang": "en"})
+PARIS_WEATHER = call("get_weather", {"city": "Paris"})
+# For single branches of single templates: (name, messages, tools, kwargs).
+SPECIAL = [
+    ("blocks", [user(BLOCKS)], None, {}),
+    ("blocks_odd", [user(ODD_BLOCKS)], None, {}),
+    ("blocks_system", [system([{"type": "text", "text": "S"}]), user(BLOCKS)], None, {}),
+    (
+        "blocks_system_in_the_middle",
+        [user("u"), system([{"type": "text", "text": "S"}])],
+        None,
+        {},
+    ),
+    ("blocks_answer", [user("u"), assistant([{"type": "text", "text": "t"}])], None, {}),
+    ("content_number", [user(7)], None, {}),
+    ("content_map", [user({"content": "inner"})], None, {}),
+    ("no_content", [user("u"), {"role": "assistant"}, user("v")], None, {}),
+    (
+        "tool_result_map",
+        [user("u"), assistant("", tool_calls=[PARIS_WEATHER]), tool({"content": {"t": 21}})],
+        [WEATHER],
+        {},
+    ),
+    (
+        "tool_result_list",
+        [user("u"), assistant("", tool_calls=[PARIS_WEATHER]), tool(["a", {"b": 1}])],
+        [WEATHER],
+        {},
+    ),
+    (
+        "tool_result_number",
+        [user("u"), assistant("", tool_calls=[PARIS_WEATHER]), tool(21)],
+        [WEATHER],
+        {},
+    ),
+    (
+        "tool_results_role",
+        [
+            user("u"),
+            assistant("", tool_calls=[PARIS_WEATHER]),
+            {"role": "tool_results", "content": "c", "tool_call_id": "abc123XYZ"},
+        ],
+        [WEATHER],
+        {},
+    ),
+    (
+        "ipython_role",
+        [user("u"), assistant("", tool_calls=[PARIS_WEATHER]), {"role": "ipython", "content": "c"}],
+        [WEATHER],
+        {},
+    ),
+    (
+        "tool_without_id",
+        [user("u"), assistant("", tool_calls=[PARIS_WEATHER]), {"role": "tool", "content": "c"}],
+        [WEATHER],
+        {},
+    ),
+    (
+        "call_with_long_id",
+        [user("u"), assistant("", tool_calls=[call("f", {}, "call_0123456789")])],
+        [WEATHER],
+        {},
+    ),
+    (
+        "call_without_function",
+        [
+            user("u"),
+            assistant("", tool_calls=[{"name": "f", "arguments": {"k": [1]}}]),
+            tool("r"),
+        ],
+        [WEATHER],
+        {},
+    ),
+    ("no_calls_in_list", [user("u"), assistant("a", tool_calls=[]), user("v")], [WEATHER], {}),
+    ("empty_tools", [user("u")], [], {}),
+    (
+        "tool_response_by_user",
+        [user("u"), user("<tool_response>\nr\n</tool_response>")],
+        None,
+        {},
+    ),
+    ("only_tool_response", [user("<tool_response>\nr\n</tool_response>")], None, {}),
+    ("tool_first", [tool("r"), user("u")], None, {}),
+    (
+        "tools_in_system",
+        [system("S"), user("u")],
+        [WEATHER, CLOCK],
+        {"tools_in_user_message": False},
+    ),
+    ("tools_but_no_user", [system("S")], [WEATHER], {}),
+    ("custom_tools", [user("u")], None, {"custom_tools": [WEATHER]}),
+    (
+        "builtin_tools",
+        [user("u"), assistant("", tool_calls=[BRAVE_SEARCH]), {"role": "ipython", "content": "c"}],
+        None,
+        {"builtin_tools": ["code_interpreter", "brave_search"]},
+    ),
+    (
+        "builtin_tools_other",
+        [user("u"), assistant("", tool_calls=[PARIS_WEATHER])],
+        [WEATHER],
+        {"builtin_tools": ["brave_search"]},
+    ),
+    ("date_string", [user("u")], None, {"date_string": "1 May 2026"}),
+    ("system_no_think", [system("S /no_think"), user("u")], None, {}),
+    ("system_think", [system("S /think"), user("u /no_think")], None, {}),
+    ("system_override", [system("/system_override S"), user("u")], None, {}),
+    ("xml_tools", [system("S"), user("u")], None, {"xml_tools": [WEATHER]}),
+    ("python_tools", [system("S"), user("u")], None, {"python_tools": [WEATHER]}),
+    ("both_tools", [user("u")], None, {"xml_tools": [WEATHER], "python_tools": [CLOCK]}),
+    ("developer", [{"role": "developer", "content": "D"}, user("u")], None, {}),
+    ("named", [{"role": "user", "content": "u", "name": "Ann"}], None, {}),
+    (
+        "unicode_arguments",
+        [
+            user("u"),
+            assistant(
+                "",
+                tool_calls=[
+                    call(
+                        "f",
+                        {
+                            "城市": "北京 <&>",
+                            "e": 'é\u0001\n"\\',
+                            "n": [1e20, -0.5, 12345678901234567890, 1.0],
+                        },
+                    )
+                ],
+            ),
+            tool("r"),
+        ],
+        [WEATHER],
+        {},
+    ),
+]
 
 
 def make_conversations():
@@ -347,7 +346,7 @@ def make_conversations():
             add(f"{name}/{text_name}", messages)
         for name, messages, tools in tool_structures(*texts):
             add(f"{name}/{text_name}", messages, tools)
-    for name, messages, tools, kwargs in special_conversations():
+    for name, messages, tools, kwargs in SPECIAL:
         add(name, messages, tools, kwargs)
     return conversations
 
