@@ -32,10 +32,12 @@ struct PackedTensor {
   bool is_vector = false;              // a vector's bytes are k plain fp32, not panels
   int n = 0;
   int k = 0;
+  uint64_t checksum = 0;  // XXH3 of the bytes when they were written
   std::span<const std::byte> bytes;
 };
 
-// Reads: maps the file. Throws Error{kCorruptFile} on any contradiction.
+// Reads: maps the file. Throws Error{kCorruptFile} on any contradiction, Error{kUnsupported} if
+// another version of this program wrote it: the caller then writes it again.
 class PackedFile {
  public:
   explicit PackedFile(const std::filesystem::path& path);
@@ -63,9 +65,15 @@ struct PackedTensorPlan {
   size_t bytes = 0;
 };
 
+// Bytes of a tensor as it stands in the file. Nothing if there can be no such tensor: an extent
+// below 1, k no multiple of 32 for a quantized type, a vector that is not fp32 with n = 1.
+std::optional<size_t> PackedTensorBytes(const PackedTensorPlan& plan);
+
 // Writes to a temporary name beside `path` and renames at the end, so no half-written file ever has
-// the final name. `fill` is called once per tensor in order with a buffer to fill. Checks free disk
-// space first. Throws Error{kIo} on a full disk or missing permission, leaving nothing behind.
+// the final name; makes the folder if there is none. `fill` is called once per tensor in order with
+// a zeroed, 64-byte aligned buffer to fill; what it throws passes through. Checks free disk space
+// first. Throws Error{kIo} on a full disk or missing permission, leaving nothing behind.
+// Precondition: plan.bytes == PackedTensorBytes(plan) for each plan.
 void WritePackedFile(const std::filesystem::path& path,
                      std::string_view fingerprint,
                      const nlohmann::json& config,
