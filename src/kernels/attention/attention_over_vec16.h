@@ -4,13 +4,13 @@
 // namespace: code compiled for one ISA must never be merged with another's by the linker.
 //
 // Queries are taken in tiles of kQueryTile, so that a line of K or V is loaded once for several.
-// For a tile: all QK products of the span, softmax and quantization of p per query, all PV
-// products.
+// Each step runs over the whole tile before the next one starts: the steps have long dependency
+// chains (maximum, exp, division), and only independent queries fill the pipeline.
 //
 // Dots has, for n <= kQueryTile queries and the first num_blocks blocks of the span:
-//   ScoreSpan: dots[q][t] = sum_d q_codes[q][d] * (k_codes[t][d] - 128)
+//   ScoreSpan: scores[q][t] = float(sum_d q_codes[q][d] * (k_codes[t][d] - 128))
 //   AddSpan:   for each block b, out[q][d] = fma(float(sum_t p_codes[q][t] * v_codes[t][d]),
-//              p_scales[b][q], out[q][d])
+//              p_scales[q][b], out[q][d])
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ namespace {
 inline constexpr int kQueryTile = 8;
 inline constexpr int kSpanBlocks = kAttentionSpanTokens / kKvBlockTokens;
 
-// Scratch of one tile, on the stack (12 KB).
+// Scratch of one tile, on the stack (11 KB).
 struct SpanScratch {
-  alignas(64) int32_t dots[kQueryTile][kAttentionSpanTokens];
+  alignas(64) float scores[kQueryTile][kAttentionSpanTokens];  // then p_t * v_scale_t
   alignas(64) uint8_t p_codes[kQueryTile][kAttentionSpanTokens];
-  float p_scales[kSpanBlocks][kQueryTile];
+  alignas(64) float p_scales[kQueryTile][kSpanBlocks];
 };
 
 struct ScoreSpanArgs {
@@ -40,12 +40,12 @@ struct ScoreSpanArgs {
   const std::byte* const* heads;  // [num_blocks]
   int num_blocks;
   int head_dim;
-  int32_t (*dots)[kAttentionSpanTokens];  // [n]
+  float (*scores)[kAttentionSpanTokens];  // [n]
 };
 
 struct AddSpanArgs {
   const uint8_t (*p_codes)[kAttentionSpanTokens];  // [n]
-  const float (*p_scales)[kQueryTile];             // [num_blocks]
+  const float (*p_scales)[kSpanBlocks];            // [n]
   const std::byte* const* heads;                   // [num_blocks]
   int num_blocks;
   int head_dim;
@@ -65,35 +65,52 @@ inline int NumBlocks(int num_tokens) {
   return (num_tokens + kKvBlockTokens - 1) / kKvBlockTokens;
 }
 
-// Softmax of one query: int32 products in, u8 codes of p * v_scale and one scale a block out.
-// Tokens past num_visible are masked wherever they are read: their slots may hold anything.
+// One query's products become scores; those of the last block's invisible tokens become -inf.
+// Returns the maximum.
 template <class V>
-void QuantizeSoftmax(const AttentionSpanArgs& args,
-                     int query_idx,
-                     const int32_t* dots,
-                     uint8_t* p_codes,
-                     float* p_scales) {
+float ScaleScores(const AttentionSpanArgs& args, int query_idx, float* scores) {
   const int num_visible = args.num_visible[query_idx];
   const int num_blocks = NumBlocks(num_visible);
   const V q_scale = V::Broadcast(args.q_scales[query_idx]);
-  alignas(64) float scores[kAttentionSpanTokens];
+  V max_low = V::Broadcast(-__builtin_inff());
+  V max_high = max_low;
   for (int b = 0; b < num_blocks; ++b) {
     const auto* k_scales = reinterpret_cast<const float*>(args.heads[b]);
-    for (int i = 0; i < kKvBlockTokens; i += kLanes) {
-      const int t = b * kKvBlockTokens + i;
-      (V::LoadInt32(dots + t) * (q_scale * V::Load(k_scales + i))).Store(scores + t);
+    float* block_scores = scores + b * kKvBlockTokens;
+    V low = V::Load(block_scores) * (q_scale * V::Load(k_scales));
+    V high = V::Load(block_scores + kLanes) * (q_scale * V::Load(k_scales + kLanes));
+    low.Store(block_scores);
+    high.Store(block_scores + kLanes);
+    const int num_left = num_visible - b * kKvBlockTokens;
+    if (num_left < kKvBlockTokens) {
+      for (int t = num_left; t < kKvBlockTokens; ++t) {
+        block_scores[t] = -__builtin_inff();
+      }
+      low = V::Load(block_scores);
+      high = V::Load(block_scores + kLanes);
     }
+    max_low = V::Max(low, max_low);
+    max_high = V::Max(high, max_high);
   }
-  for (int t = num_visible; t < num_blocks * kKvBlockTokens; ++t) {
-    scores[t] = -__builtin_inff();
-  }
-  V max_lanes = V::Broadcast(-__builtin_inff());
-  for (int t = 0; t < num_blocks * kKvBlockTokens; t += kLanes) {
-    max_lanes = V::Max(V::Load(scores + t), max_lanes);
-  }
-  const float max_score = max_lanes.MaxOfLanes();
+  return V::Max(max_low, max_high).MaxOfLanes();
+}
+
+// One query's scores become p, then codes of p * v_scale with a scale for each block. Returns the
+// sum of p. `scores` is overwritten. All kSpanBlocks scales are written.
+template <class V>
+float QuantizeSoftmax(const AttentionSpanArgs& args,
+                      int num_visible,
+                      float max_score,
+                      float* scores,
+                      uint8_t* p_codes,
+                      float* p_scales) {
+  const int num_blocks = NumBlocks(num_visible);
   const V max = V::Broadcast(max_score);
   V sum = V::Broadcast(0.0F);
+  V block_max[kSpanBlocks];
+  for (int b = num_blocks; b < kSpanBlocks; ++b) {
+    block_max[b] = sum;
+  }
   for (int b = 0; b < num_blocks; ++b) {
     const auto* v_scales = reinterpret_cast<const float*>(args.heads[b]) + kKvBlockTokens;
     alignas(64) float visible_scales[kKvBlockTokens];
@@ -104,63 +121,83 @@ void QuantizeSoftmax(const AttentionSpanArgs& args,
       }
       v_scales = visible_scales;
     }
-    const float* block_scores = scores + b * kKvBlockTokens;
-    const V low = Exp(V::Load(block_scores) - max);
-    const V high = Exp(V::Load(block_scores + kLanes) - max);
+    float* block_scores = scores + b * kKvBlockTokens;
+    const V low = ExpNonPositive(V::Load(block_scores) - max);
+    const V high = ExpNonPositive(V::Load(block_scores + kLanes) - max);
     sum = sum + low + high;
     const V pv_low = low * V::Load(v_scales);
     const V pv_high = high * V::Load(v_scales + kLanes);
-    const float pv_max = V::Max(pv_low, pv_high).MaxOfLanes();
-    const bool is_zero = !(pv_max >= kLeastMax);
-    const V inverse = V::Broadcast(is_zero ? 0.0F : 255.0F / pv_max);
-    (pv_low * inverse).StoreUint8(p_codes + b * kKvBlockTokens);
-    (pv_high * inverse).StoreUint8(p_codes + b * kKvBlockTokens + kLanes);
-    p_scales[b * kQueryTile] = is_zero ? 0.0F : pv_max / 255.0F;
+    pv_low.Store(block_scores);
+    pv_high.Store(block_scores + kLanes);
+    block_max[b] = V::Max(pv_low, pv_high);
   }
-  args.max[query_idx] = max_score;
-  args.sum[query_idx] = sum.SumByHalves();
+  // All divisions of the query at once; lanes past the blocks divide zero or repeat.
+  const V zero = V::Broadcast(0.0F);
+  const V steps = V::Broadcast(255.0F);
+  const V least = V::Broadcast(kLeastMax);
+  const V max_of_blocks = V::MaxOfLanesOf8(block_max);
+  V::SelectLess(max_of_blocks, least, zero, max_of_blocks / steps).StoreHalf(p_scales);
+  alignas(64) float inverses[kSpanBlocks];
+  V::SelectLess(max_of_blocks, least, zero, steps / max_of_blocks).StoreHalf(inverses);
+  for (int b = 0; b < num_blocks; ++b) {
+    const V inverse = V::Broadcast(inverses[b]);
+    const float* block_pv = scores + b * kKvBlockTokens;
+    (V::Load(block_pv) * inverse).StoreUint8(p_codes + b * kKvBlockTokens);
+    (V::Load(block_pv + kLanes) * inverse).StoreUint8(p_codes + b * kKvBlockTokens + kLanes);
+  }
+  return sum.SumByHalves();
+}
+
+// Queries [first, first + n) of the call.
+template <class V, class Dots>
+void AttendTile(const AttentionSpanArgs& args, int first, int n) {
+  const int* num_visible = args.num_visible + first;
+  int most_visible = 0;
+  for (int q = 0; q < n; ++q) {
+    most_visible = num_visible[q] > most_visible ? num_visible[q] : most_visible;
+  }
+  const int num_blocks = NumBlocks(most_visible);
+  const size_t row_offset = static_cast<size_t>(first) * static_cast<size_t>(args.head_dim);
+  SpanScratch scratch;
+  Dots::ScoreSpan(n,
+                  {.q_codes = args.q_codes + row_offset,
+                   .q_sums = args.q_sums + first,
+                   .heads = args.heads,
+                   .num_blocks = num_blocks,
+                   .head_dim = args.head_dim,
+                   .scores = scratch.scores});
+  for (int q = 0; q < n; ++q) {
+    args.max[first + q] = ScaleScores<V>(args, first + q, scratch.scores[q]);
+  }
+  for (int q = 0; q < n; ++q) {
+    args.sum[first + q] = QuantizeSoftmax<V>(args,
+                                             num_visible[q],
+                                             args.max[first + q],
+                                             scratch.scores[q],
+                                             scratch.p_codes[q],
+                                             scratch.p_scales[q]);
+    // A query that sees less than its tile adds zeros there: fma(0, 0, x) is x.
+    const int num_own_tokens = NumBlocks(num_visible[q]) * kKvBlockTokens;
+    std::memset(scratch.p_codes[q] + num_own_tokens,
+                0,
+                static_cast<size_t>(num_blocks * kKvBlockTokens - num_own_tokens));
+  }
+  float* out = args.out + row_offset;
+  std::memset(out, 0, static_cast<size_t>(n) * static_cast<size_t>(args.head_dim) * sizeof(float));
+  Dots::AddSpan(n,
+                {.p_codes = scratch.p_codes,
+                 .p_scales = scratch.p_scales,
+                 .heads = args.heads,
+                 .num_blocks = num_blocks,
+                 .head_dim = args.head_dim,
+                 .out = out});
 }
 
 template <class V, class Dots>
 void AttentionSpanInt8(const AttentionSpanArgs& args) {
-  const int head_dim = args.head_dim;
-  SpanScratch scratch;
   for (int first = 0; first < args.num_queries; first += kQueryTile) {
-    const int n = args.num_queries - first < kQueryTile ? args.num_queries - first : kQueryTile;
-    int num_visible = 0;
-    for (int q = first; q < first + n; ++q) {
-      num_visible = args.num_visible[q] > num_visible ? args.num_visible[q] : num_visible;
-    }
-    const int num_blocks = NumBlocks(num_visible);
-    const size_t row_offset = static_cast<size_t>(first) * static_cast<size_t>(head_dim);
-    Dots::ScoreSpan(n,
-                    {.q_codes = args.q_codes + row_offset,
-                     .q_sums = args.q_sums + first,
-                     .heads = args.heads,
-                     .num_blocks = num_blocks,
-                     .head_dim = head_dim,
-                     .dots = scratch.dots});
-    for (int q = 0; q < n; ++q) {
-      const int num_own_blocks = NumBlocks(args.num_visible[first + q]);
-      QuantizeSoftmax<V>(
-          args, first + q, scratch.dots[q], scratch.p_codes[q], &scratch.p_scales[0][q]);
-      // A query that sees less than its tile adds zeros there: fma(0, 0, x) is x.
-      std::memset(scratch.p_codes[q] + num_own_blocks * kKvBlockTokens,
-                  0,
-                  static_cast<size_t>((num_blocks - num_own_blocks) * kKvBlockTokens));
-      for (int b = num_own_blocks; b < num_blocks; ++b) {
-        scratch.p_scales[b][q] = 0.0F;
-      }
-    }
-    float* out = args.out + row_offset;
-    std::memset(out, 0, static_cast<size_t>(n) * static_cast<size_t>(head_dim) * sizeof(float));
-    Dots::AddSpan(n,
-                  {.p_codes = scratch.p_codes,
-                   .p_scales = scratch.p_scales,
-                   .heads = args.heads,
-                   .num_blocks = num_blocks,
-                   .head_dim = head_dim,
-                   .out = out});
+    const int num_left = args.num_queries - first;
+    AttendTile<V, Dots>(args, first, num_left < kQueryTile ? num_left : kQueryTile);
   }
 }
 
@@ -194,7 +231,7 @@ void AttentionSpanF32(const AttentionSpanArgs& args) {
     const float max_score = max_lanes.MaxOfLanes();
     V sum = V::Broadcast(0.0F);
     for (int t = 0; t < num_padded; t += kLanes) {
-      const V p = Exp(V::Load(scores + t) - V::Broadcast(max_score));
+      const V p = ExpNonPositive(V::Load(scores + t) - V::Broadcast(max_score));
       sum = sum + p;
       p.Store(scores + t);
     }
@@ -223,8 +260,8 @@ void MergeSpan(const float* span_out,
                float* state_max,
                float* state_sum) {
   const float max = *state_max > span_max ? *state_max : span_max;
-  const V state_factor = Exp(V::Broadcast(*state_max - max));
-  const V span_factor = Exp(V::Broadcast(span_max - max));
+  const V state_factor = ExpNonPositive(V::Broadcast(*state_max - max));
+  const V span_factor = ExpNonPositive(V::Broadcast(span_max - max));
   for (int d = 0; d < head_dim; d += kLanes) {
     V::Fma(V::Load(span_out + d), span_factor, V::Load(state_out + d) * state_factor)
         .Store(state_out + d);

@@ -21,7 +21,7 @@ struct DotsScalar {
           const int lane = d / 4 * kKvBlockTokens + t % kKvBlockTokens;
           dot += q_codes[d] * (k_codes[lane * 4 + d % 4] - 128);
         }
-        args.dots[q][t] = dot;
+        args.scores[q][t] = static_cast<float>(dot);
       }
     }
   }
@@ -37,7 +37,7 @@ struct DotsScalar {
           for (int t = 0; t < kKvBlockTokens; ++t) {
             dot += p_codes[t] * v_codes[(t / 4 * args.head_dim + d) * 4 + t % 4];
           }
-          out[d] = __builtin_fmaf(static_cast<float>(dot), args.p_scales[b][q], out[d]);
+          out[d] = __builtin_fmaf(static_cast<float>(dot), args.p_scales[q][b], out[d]);
         }
       }
     }

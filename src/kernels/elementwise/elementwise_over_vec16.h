@@ -35,8 +35,10 @@ V RoundToNearest(V x) {
 inline constexpr float kExpLowest = -87.3F;
 inline constexpr float kExpHighest = 88.7F;
 
+// exp(x) for x <= kExpHighest. A NaN stays one if its payload's low bits are zero, as those of
+// arithmetic are.
 template <class V>
-V Exp(V x) {
+V ExpNonPositive(V x) {
   constexpr float kLog2E = 1.44269504F;
   constexpr float kLn2High = 0.693359375F;
   constexpr float kLn2Low = -2.12194440e-4F;
@@ -53,9 +55,13 @@ V Exp(V x) {
   p = V::Fma(p, r, V::Broadcast(0.499999933247F));
   p = V::Fma(p, r, one);
   p = V::Fma(p, r, one);
-  V result = V::AddExponent(p, shifted);
-  result = V::SelectLess(x, V::Broadcast(kExpLowest), V::Broadcast(0.0F), result);
-  result = V::SelectLess(V::Broadcast(kExpHighest), x, V::Broadcast(__builtin_inff()), result);
+  return V::AddExponentOrZero(p, shifted, x, V::Broadcast(kExpLowest));
+}
+
+template <class V>
+V Exp(V x) {
+  const V infinity = V::Broadcast(__builtin_inff());
+  const V result = V::SelectLess(V::Broadcast(kExpHighest), x, infinity, ExpNonPositive(x));
   return V::KeepNan(x, result);
 }
 

@@ -20,11 +20,6 @@ struct Vec16Avx2 {
     return {v, v};
   }
   static Vec16Avx2 Load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
-  static Vec16Avx2 LoadInt32(const int32_t* p) {
-    const auto* v = reinterpret_cast<const __m256i*>(p);
-    return {_mm256_cvtepi32_ps(_mm256_loadu_si256(v)),
-            _mm256_cvtepi32_ps(_mm256_loadu_si256(v + 1))};
-  }
   static Vec16Avx2 LoadHalf(const float* p) { return {_mm256_loadu_ps(p), _mm256_setzero_ps()}; }
   void Store(float* p) const {
     _mm256_storeu_ps(p, low);
@@ -73,8 +68,12 @@ struct Vec16Avx2 {
     return {_mm256_blendv_ps(number.low, x.low, _mm256_cmp_ps(x.low, x.low, _CMP_UNORD_Q)),
             _mm256_blendv_ps(number.high, x.high, _mm256_cmp_ps(x.high, x.high, _CMP_UNORD_Q))};
   }
-  static Vec16Avx2 AddExponent(Vec16Avx2 v, Vec16Avx2 shifted) {
-    return {AddExponent8(v.low, shifted.low), AddExponent8(v.high, shifted.high)};
+  static Vec16Avx2 AddExponentOrZero(Vec16Avx2 v,
+                                     Vec16Avx2 shifted,
+                                     Vec16Avx2 x,
+                                     Vec16Avx2 lowest) {
+    return {AddExponentOrZero8(v.low, shifted.low, x.low, lowest.low),
+            AddExponentOrZero8(v.high, shifted.high, x.high, lowest.high)};
   }
   float SumByHalves() const {
     const __m256 sum8 = _mm256_add_ps(low, high);
@@ -88,15 +87,34 @@ struct Vec16Avx2 {
     const __m128 max2 = _mm_max_ps(max4, _mm_movehl_ps(max4, max4));
     return _mm_cvtss_f32(_mm_max_ss(max2, _mm_movehdup_ps(max2)));
   }
+  // A tree of pairs; the last step leaves v[i] in lane i.
+  static Vec16Avx2 MaxOfLanesOf8(const Vec16Avx2 (&v)[8]) {
+    __m256 pair[4];  // 128-bit lanes: v[i], v[i + 4]
+    for (int i = 0; i < 4; ++i) {
+      const __m256 a = _mm256_max_ps(v[i].low, v[i].high);
+      const __m256 b = _mm256_max_ps(v[i + 4].low, v[i + 4].high);
+      pair[i] =
+          _mm256_max_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+    }
+    __m256 quad[2];  // in each 128-bit lane: two candidates of v[i], two of v[i + 1]
+    for (int i = 0; i < 2; ++i) {
+      quad[i] = _mm256_max_ps(_mm256_shuffle_ps(pair[2 * i], pair[2 * i + 1], 0x44),
+                              _mm256_shuffle_ps(pair[2 * i], pair[2 * i + 1], 0xEE));
+    }
+    const __m256 max = _mm256_max_ps(_mm256_shuffle_ps(quad[0], quad[1], 0x88),
+                                     _mm256_shuffle_ps(quad[0], quad[1], 0xDD));
+    return {max, max};
+  }
 
  private:
   static __m128i Int16Of(__m256 v) {
     const __m256i ints = _mm256_cvtps_epi32(v);
     return _mm_packs_epi32(_mm256_castsi256_si128(ints), _mm256_extracti128_si256(ints, 1));
   }
-  static __m256 AddExponent8(__m256 v, __m256 shifted) {
+  static __m256 AddExponentOrZero8(__m256 v, __m256 shifted, __m256 x, __m256 lowest) {
     const __m256i exponent = _mm256_slli_epi32(_mm256_castps_si256(shifted), 23);
-    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(v), exponent));
+    const __m256i scaled = _mm256_add_epi32(_mm256_castps_si256(v), exponent);
+    return _mm256_and_ps(_mm256_castsi256_ps(scaled), _mm256_cmp_ps(x, lowest, _CMP_NLT_UQ));
   }
 };
 

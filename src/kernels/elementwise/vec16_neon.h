@@ -22,12 +22,6 @@ struct Vec16Neon {
   static Vec16Neon Load(const float* p) {
     return {{vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12)}};
   }
-  static Vec16Neon LoadInt32(const int32_t* p) {
-    return {{vcvtq_f32_s32(vld1q_s32(p)),
-             vcvtq_f32_s32(vld1q_s32(p + 4)),
-             vcvtq_f32_s32(vld1q_s32(p + 8)),
-             vcvtq_f32_s32(vld1q_s32(p + 12))}};
-  }
   static Vec16Neon LoadHalf(const float* p) {
     const float32x4_t zero = vdupq_n_f32(0.0F);
     return {{vld1q_f32(p), vld1q_f32(p + 4), zero, zero}};
@@ -85,11 +79,16 @@ struct Vec16Neon {
     return Map(
         x, number, [](float32x4_t a, float32x4_t b) { return vbslq_f32(vceqq_f32(a, a), b, a); });
   }
-  static Vec16Neon AddExponent(Vec16Neon v, Vec16Neon shifted) {
-    return Map(v, shifted, [](float32x4_t a, float32x4_t b) {
-      const int32x4_t exponent = vshlq_n_s32(vreinterpretq_s32_f32(b), 23);
-      return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(a), exponent));
-    });
+  static Vec16Neon AddExponentOrZero(Vec16Neon v,
+                                     Vec16Neon shifted,
+                                     Vec16Neon x,
+                                     Vec16Neon lowest) {
+    for (int i = 0; i < 4; ++i) {
+      const uint32x4_t exponent = vshlq_n_u32(vreinterpretq_u32_f32(shifted.v[i]), 23);
+      const uint32x4_t scaled = vaddq_u32(vreinterpretq_u32_f32(v.v[i]), exponent);
+      v.v[i] = vreinterpretq_f32_u32(vbicq_u32(scaled, vcltq_f32(x.v[i], lowest.v[i])));
+    }
+    return v;
   }
   float SumByHalves() const {
     const float32x4_t sum4 = vaddq_f32(vaddq_f32(v[0], v[2]), vaddq_f32(v[1], v[3]));
@@ -97,6 +96,16 @@ struct Vec16Neon {
     return vget_lane_f32(sum2, 0) + vget_lane_f32(sum2, 1);
   }
   float MaxOfLanes() const { return vmaxvq_f32(Max4(Max4(v[0], v[2]), Max4(v[1], v[3]))); }
+  // No NaN here, so FMAXP will do.
+  static Vec16Neon MaxOfLanesOf8(const Vec16Neon (&v)[8]) {
+    float32x4_t max4[8];
+    for (int i = 0; i < 8; ++i) {
+      max4[i] = vmaxq_f32(vmaxq_f32(v[i].v[0], v[i].v[1]), vmaxq_f32(v[i].v[2], v[i].v[3]));
+    }
+    const float32x4_t low = vpmaxq_f32(vpmaxq_f32(max4[0], max4[1]), vpmaxq_f32(max4[2], max4[3]));
+    const float32x4_t high = vpmaxq_f32(vpmaxq_f32(max4[4], max4[5]), vpmaxq_f32(max4[6], max4[7]));
+    return {{low, high, low, high}};
+  }
 
  private:
   template <class Function>

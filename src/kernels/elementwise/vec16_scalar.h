@@ -26,13 +26,6 @@ struct Vec16Scalar {
     std::memcpy(v.lane, p, sizeof(v.lane));
     return v;
   }
-  static Vec16Scalar LoadInt32(const int32_t* p) {
-    Vec16Scalar v;
-    for (int i = 0; i < 16; ++i) {
-      v.lane[i] = static_cast<float>(p[i]);
-    }
-    return v;
-  }
   // Eight floats; the upper lanes are zero.
   static Vec16Scalar LoadHalf(const float* p) {
     Vec16Scalar v = Broadcast(0.0F);
@@ -122,14 +115,17 @@ struct Vec16Scalar {
     }
     return number;
   }
-  // Adds the low bits of `shifted` to the exponents: v * 2^n where shifted = 1.5 * 2^23 + n.
-  static Vec16Scalar AddExponent(Vec16Scalar v, Vec16Scalar shifted) {
+  // v * 2^n where shifted = 1.5 * 2^23 + n, by adding n to the exponent field; 0 where x < lowest.
+  static Vec16Scalar AddExponentOrZero(Vec16Scalar v,
+                                       Vec16Scalar shifted,
+                                       Vec16Scalar x,
+                                       Vec16Scalar lowest) {
     uint32_t v_bits[16];
     uint32_t n_bits[16];
     std::memcpy(v_bits, v.lane, sizeof(v_bits));
     std::memcpy(n_bits, shifted.lane, sizeof(n_bits));
     for (int i = 0; i < 16; ++i) {
-      v_bits[i] += n_bits[i] << 23;
+      v_bits[i] = x.lane[i] < lowest.lane[i] ? 0U : v_bits[i] + (n_bits[i] << 23);
     }
     std::memcpy(v.lane, v_bits, sizeof(v_bits));
     return v;
@@ -149,6 +145,14 @@ struct Vec16Scalar {
     float max = lane[0];
     for (int i = 1; i < 16; ++i) {
       max = lane[i] > max ? lane[i] : max;
+    }
+    return max;
+  }
+  // Lane i is the maximum of v[i] for i < 8; the upper lanes repeat the lower.
+  static Vec16Scalar MaxOfLanesOf8(const Vec16Scalar (&v)[8]) {
+    Vec16Scalar max;
+    for (int i = 0; i < 16; ++i) {
+      max.lane[i] = v[i % 8].MaxOfLanes();
     }
     return max;
   }
