@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conversations of the chat goldens: structures (who speaks in which order, with tools, thoughts,
-empty parts) times texts (languages, white space, look-alikes of special tokens). All written here.
+"""The conversations of the chat goldens: structures (who speaks in which order, with tools,
+thoughts, empty parts) times texts (languages, white space, look-alikes of special tokens).
 """
 
 TEXTS = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Branch coverage of Jinja templates: a counting call is put at the start of every branch of the
-syntax tree (each if, elif and else, else also where it is not written; each loop and its else; both
-sides of conditional expressions; each macro), so the template's text and white space stay as they are.
+syntax tree (each if, elif and else, else also where it is not written; each loop and its else;
+both sides of conditional expressions; each macro), so the template's text stays as it is.
 """
 
 from jinja2 import nodes

@@ -3,10 +3,10 @@
 """Makes tests/golden/chat/: conversations and what transformers' apply_chat_template makes of them.
 
   conversations.json   our conversations, and the option sets each is rendered with
-  templates.json       per published template: its SHA-256 (the text itself is not ours to keep), its
-                       branch coverage, and per conversation and option set the 64-bit FNV-1a hash
-                       of the prompt, or "E" for an error, or "R<n>" for the n-th of its refusals
-  templates/*.jinja    templates of our own, which use every Jinja feature that the published ones do
+  templates.json       per published template: its SHA-256 (the text itself is not ours to keep),
+                       its branch coverage, and per conversation and option set the 64-bit FNV-1a
+                       hash of the prompt, or "E" for an error, or "R<n>" for its n-th refusal
+  templates/*.jinja    templates of our own, which use every feature that the published ones do
   own_templates.json   the full prompts of those
 
 Usage: make_chat_golden.py FOLDER, where tools/fetch_test_models.py has put chat_templates/.
@@ -21,13 +21,12 @@ import pathlib
 import sys
 import time
 
+import chat_conversations
 import jinja2
 import tokenizers
 import transformers
-from transformers.utils import chat_template_utils
-
-import chat_conversations
 from jinja_coverage import Coverage
+from transformers.utils import chat_template_utils
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/chat"
 NOW_UNIX_SECONDS = 1_780_000_000  # what strftime_now tells
@@ -121,7 +120,7 @@ class Renderer:
                 **options,
                 **conversation["kwargs"],
             )
-        except Exception as error:  # noqa: BLE001: what a template does wrong can raise anything
+        except Exception as error:  # a wrong template can raise anything
             return error
         finally:
             chat_template_utils._compile_jinja_template = original
@@ -177,9 +176,8 @@ def print_coverage(name, num_branches, renderer, missing, results):
         f"{num_prompts:4} prompts, {len(results) - num_prompts:4} errors"
     )
     for line, what in missing:
-        print(
-            f"    not covered: line {line}: {what}: {renderer.source.splitlines()[line - 1].strip()}"
-        )
+        source_line = renderer.source.splitlines()[line - 1].strip()
+        print(f"    not covered: line {line}: {what}: {source_line}")
 
 
 def own_subset(conversation):

@@ -32,7 +32,7 @@ fn call_string_method(text: &str, method: &str, args: &[Value]) -> Result<Option
             let (chars,): (Option<&str>,) = from_args(args)?;
             Value::from(strip(text, chars, method != "rstrip", method != "lstrip"))
         }
-        "split" if args.first().is_none_or(Value::is_none) => {
+        "split" if args.first().map_or(true, Value::is_none) => {
             let (_, max_splits): (Option<&str>, Option<i64>) = from_args(args)?;
             split_at_white_space(text, max_splits)
         }
