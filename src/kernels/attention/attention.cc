@@ -11,9 +11,19 @@ namespace whinchat::kernels {
 AttentionKernels MakeAttentionKernels(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
+    case Isa::kAvx2:
+      return MakeAttentionAvx2();
+    case Isa::kAvxVnni:
+      return MakeAttentionAvxVnni();
     case Isa::kAvx512Vnni:
     case Isa::kAmx:
       return MakeAttentionAvx512Vnni();
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return MakeAttentionNeon();
+    case Isa::kDotprod:
+    case Isa::kI8mm:
+      return MakeAttentionDotprod();
 #endif
     default:
       return MakeAttentionScalar();

@@ -9,6 +9,7 @@ namespace whinchat::kernels {
 
 AttentionKernels MakeAttentionScalar();
 AttentionKernels MakeAttentionAvx2();
+AttentionKernels MakeAttentionAvxVnni();
 AttentionKernels MakeAttentionAvx512Vnni();
 AttentionKernels MakeAttentionNeon();
 AttentionKernels MakeAttentionDotprod();
