@@ -110,7 +110,13 @@ void FillMatrix(const PanelMatrix& matrix,
   });
 }
 
-size_t AlignedBytes(const WeightSpec& spec, PackedType type) {
+// As for real weights, rows that groups don't divide stay floats.
+PackedType TypeFor(const WeightSpec& spec, PackedType type) {
+  return IsQuantized(type) && spec.shape.k % kGroupSize != 0 ? PackedType::kBF16 : type;
+}
+
+size_t AlignedBytes(const WeightSpec& spec, PackedType wanted) {
+  const PackedType type = TypeFor(spec, wanted);
   return (PackedBytes(spec, type) + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
@@ -143,7 +149,7 @@ std::unique_ptr<ModelWeights> MakeRandomWeights(const ModelConfig& config,
       std::fill_n(values, spec.shape.k, spec.tensor_name.ends_with(".bias") ? 0.0F : 1.0F);
       *spec.vector = {values, static_cast<size_t>(spec.shape.k)};
     } else {
-      *spec.matrix = {type, spec.shape.n, spec.shape.k, next};
+      *spec.matrix = {TypeFor(spec, type), spec.shape.n, spec.shape.k, next};
       FillMatrix(*spec.matrix, seed, i, pool, next);
     }
     next += AlignedBytes(spec, type);

@@ -139,9 +139,14 @@ void BindOne(const WeightSpec& spec, PackedType type, const std::byte* bytes) {
   }
 }
 
-bool Matches(const WeightSpec& spec, const PackedTensor& tensor) {
-  return tensor.is_vector == (spec.vector != nullptr) && tensor.n == spec.shape.n &&
-         tensor.k == spec.shape.k && tensor.bytes.size() == PackedBytes(spec, tensor.type);
+// Whether a packed tensor is what the spec asks for. The type itself follows from the source's; the
+// forward pass relies on the weights of one input being all quantized or all floats.
+bool Matches(const WeightSpec& spec, const PackedTensor& tensor, WeightMode mode) {
+  const bool is_quantized =
+      spec.matrix != nullptr && mode == WeightMode::kAuto && spec.shape.k % kGroupSize == 0;
+  return IsQuantized(tensor.type) == is_quantized && tensor.is_vector == (spec.vector != nullptr) &&
+         tensor.n == spec.shape.n && tensor.k == spec.shape.k &&
+         tensor.bytes.size() == PackedBytes(spec, tensor.type);
 }
 
 // Binds every weight to the packed file. False, and nothing bound, if the file does not hold this
@@ -149,6 +154,7 @@ bool Matches(const WeightSpec& spec, const PackedTensor& tensor) {
 bool BindToFile(const std::vector<WeightSpec>& specs,
                 const nlohmann::json& config,
                 std::string_view fingerprint,
+                WeightMode mode,
                 std::unique_ptr<PackedFile> file,
                 ModelWeights* weights) {
   if (file->fingerprint() != fingerprint || file->config() != config) {
@@ -157,7 +163,7 @@ bool BindToFile(const std::vector<WeightSpec>& specs,
   std::vector<const PackedTensor*> tensors;
   for (const WeightSpec& spec : specs) {
     const PackedTensor* tensor = file->FindTensor(spec.name);
-    if (tensor == nullptr ? !spec.is_optional : !Matches(spec, *tensor)) {
+    if (tensor == nullptr ? !spec.is_optional : !Matches(spec, *tensor, mode)) {
       return false;
     }
     tensors.push_back(tensor);
@@ -177,13 +183,15 @@ bool BindToExistingFile(const std::filesystem::path& path,
                         const std::vector<WeightSpec>& specs,
                         const nlohmann::json& config,
                         std::string_view fingerprint,
+                        WeightMode mode,
                         ModelWeights* weights) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     return false;
   }
   try {
-    return BindToFile(specs, config, fingerprint, std::make_unique<PackedFile>(path), weights);
+    return BindToFile(
+        specs, config, fingerprint, mode, std::make_unique<PackedFile>(path), weights);
   } catch (const Error&) {
     return false;  // damaged or of an older format: it is packed again
   }
@@ -310,15 +318,16 @@ std::unique_ptr<ModelWeights> BindWeights(const Checkpoint& checkpoint,
   const std::filesystem::path path = use_file ? PackedFilePath(checkpoint, options) : "";
   const std::string fingerprint = PackedFingerprint(checkpoint, options.weights);
   const nlohmann::json config_json = ToJson(config);
-  bool is_bound =
-      use_file && BindToExistingFile(path, map.specs(), config_json, fingerprint, weights.get());
-  if (!is_bound) {
+  const auto bind_to_file = [&] {
+    return use_file &&
+           BindToExistingFile(
+               path, map.specs(), config_json, fingerprint, options.weights, weights.get());
+  };
+  if (!bind_to_file()) {
     const std::vector<WeightSource> sources = FindSources(checkpoint, map.specs(), options.weights);
-    if (use_file) {
-      is_bound = PackToFile(path, sources, fingerprint, config_json, options, pool) &&
-                 BindToExistingFile(path, map.specs(), config_json, fingerprint, weights.get());
-    }
-    if (!is_bound) {
+    const bool is_written =
+        use_file && PackToFile(path, sources, fingerprint, config_json, options, pool);
+    if (!is_written || !bind_to_file()) {
       PackToMemory(sources, options, pool, weights.get());
     }
   }
