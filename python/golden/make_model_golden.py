@@ -23,6 +23,7 @@ import pathlib
 import shutil
 import struct
 
+import gguf
 import numpy as np
 import torch
 import transformers
@@ -214,16 +215,68 @@ def load_fp32(folder):
     return model.eval()
 
 
+def load_gguf_fp32(path):
+    """A Llama GGUF file, dequantized by the gguf package, as transformers' model in fp32."""
+    reader = gguf.GGUFReader(path)
+    value = lambda key: reader.get_field("llama." + key).contents()
+    tensors = {t.name: gguf.quants.dequantize(t.data, t.tensor_type) for t in reader.tensors}
+    config = LlamaConfig(
+        hidden_size=value("embedding_length"),
+        intermediate_size=value("feed_forward_length"),
+        num_hidden_layers=value("block_count"),
+        num_attention_heads=value("attention.head_count"),
+        num_key_value_heads=value("attention.head_count_kv"),
+        vocab_size=tensors["token_embd.weight"].shape[0],
+        max_position_embeddings=value("context_length"),
+        rms_norm_eps=value("attention.layer_norm_rms_epsilon"),
+        rope_theta=value("rope.freq_base"),
+        tie_word_embeddings="output.weight" not in tensors,
+        attn_implementation="eager",
+    )
+
+    def halves(name, num_heads):  # rows of a head: pairs side by side -> first halves, second halves
+        w = tensors[name]
+        head = w.reshape(num_heads, w.shape[0] // num_heads // 2, 2, w.shape[1])
+        return head.swapaxes(1, 2).reshape(w.shape)
+
+    state = {
+        "model.embed_tokens.weight": tensors["token_embd.weight"],
+        "model.norm.weight": tensors["output_norm.weight"],
+    }
+    parts = {
+        "input_layernorm": "attn_norm",
+        "post_attention_layernorm": "ffn_norm",
+        "self_attn.v_proj": "attn_v",
+        "self_attn.o_proj": "attn_output",
+        "mlp.gate_proj": "ffn_gate",
+        "mlp.up_proj": "ffn_up",
+        "mlp.down_proj": "ffn_down",
+    }
+    for i in range(config.num_hidden_layers):
+        layer, block = f"model.layers.{i}.", f"blk.{i}."
+        for name, gguf_name in parts.items():
+            state[f"{layer}{name}.weight"] = tensors[f"{block}{gguf_name}.weight"]
+        for x, heads in (("q", config.num_attention_heads), ("k", config.num_key_value_heads)):
+            state[f"{layer}self_attn.{x}_proj.weight"] = halves(f"{block}attn_{x}.weight", heads)
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    state = {name: torch.from_numpy(np.ascontiguousarray(w)) for name, w in state.items()}
+    result = model.load_state_dict(state, strict=False)
+    assert not result.unexpected_keys and result.missing_keys == ["lm_head.weight"], result
+    model.tie_weights()
+    return model.eval()
+
+
 def make_smollm2(gguf_path, text_path, out):
-    """The Q4_1 file dequantized by transformers' own reader, run in fp32 over a fixed text."""
-    folder, file_name = str(gguf_path.parent), gguf_path.name
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=file_name)
+    """The Q4_1 file dequantized and run in fp32 over a fixed text."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        str(gguf_path.parent), gguf_file=gguf_path.name
+    )
     tokens = tokenizer.encode(text_path.read_text())[:2000]
     assert len(tokens) == 2000, len(tokens)
-    model = AutoModelForCausalLM.from_pretrained(
-        folder, gguf_file=file_name, dtype=torch.float32, attn_implementation="eager"
-    ).eval()
+    model = load_gguf_fp32(gguf_path)
     logits = run(model, tokens)
+    labels = torch.tensor(tokens[1:])
+    print("perplexity", float(torch.nn.functional.cross_entropy(logits[:-1], labels).exp()))
     positions = sorted(set(range(0, 2000, 16)) | set(range(0, 40)) | {255, 256, 257, 1999})
     continuation, margin = greedy(model, tokens[:40])
     print("greedy margin", margin, repr(tokenizer.decode(continuation)))
