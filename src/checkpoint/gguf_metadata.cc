@@ -3,10 +3,10 @@
 // in it, and only then, if it is small, turned into JSON: the vocabulary stays where it is.
 #include "checkpoint/gguf_metadata.h"
 
-#include <algorithm>
 #include <string>
 #include <unordered_set>
 
+#include "base/utf8.h"
 #include "checkpoint/foreign_bytes.h"
 
 namespace whinchat {
@@ -16,17 +16,6 @@ using nlohmann::json;
 
 constexpr size_t kMaxKeyBytes = 65535;  // GGUF's own limit
 constexpr int kMaxArrayDepth = 8;
-
-// A string as JSON can hold it: bytes that are not UTF-8 are replaced.
-std::string ToUtf8(std::string_view text) {
-  const bool is_ascii =
-      std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
-  if (is_ascii) {
-    return std::string(text);
-  }
-  const std::string quoted = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-  return json::parse(quoted).get<std::string>();
-}
 
 // The values of one key, for messages "value of '<key>'".
 class ValueReader {
@@ -66,7 +55,7 @@ class ValueReader {
       case GgufValueType::kBool:
         return ReadBool();
       case GgufValueType::kString:
-        return ToUtf8(reader_.ReadString(what_));
+        return ReplaceInvalidUtf8(reader_.ReadString(what_));  // JSON holds UTF-8 only
       case GgufValueType::kUint64:
         return reader_.Read<uint64_t>(what_);
       case GgufValueType::kInt64:
@@ -199,6 +188,13 @@ void ReadGgufMetadata(ByteReader& reader, uint64_t num_pairs, GgufContents& cont
                  i,
                  key.size(),
                  kMaxKeyBytes);
+    }
+    if (!IsValidUtf8(key)) {
+      ThrowError(ErrorCode::kCorruptFile,
+                 "'{}': metadata key {} ('{}') is not UTF-8; the file is damaged",
+                 reader.file(),
+                 i,
+                 PrintableName(key));
     }
     if (!keys.insert(key).second) {
       ThrowError(ErrorCode::kCorruptFile,

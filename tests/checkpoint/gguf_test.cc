@@ -242,6 +242,7 @@ TEST(Gguf, RefusesWrongMetadata) {
   ExpectCorrupt(GgufBytes().Add("flag", GgufValueType::kBool, uint8_t{2}), {"'flag'", "bool of 2"});
   ExpectCorrupt(GgufBytes().AddRaw("key", static_cast<GgufValueType>(13), "x"),
                 {"'key'", "unknown type 13"});
+  ExpectCorrupt(GgufBytes().AddString("k\xffy", "value"), {"metadata key 0 ('k?y')", "not UTF-8"});
   std::string nested;
   for (int i = 0; i < 20; ++i) {
     nested += LittleEndian(uint32_t{9}) + LittleEndian(uint64_t{1});

@@ -33,7 +33,8 @@ std::string_view PackFaultText(PackResult result);
 
 // Writes one panel of `type` for up to 16 source rows (fewer in the last panel: the rest is zero).
 // Codes are copied exactly where the type is faithful; otherwise rows are dequantized and rounded,
-// with an error of at most half a scale. `panel` has MakePanelLayout(type, k).panel_bytes bytes,
+// with an error of at most half a scale (w4 without mins: up to one scale opposite the extreme, as
+// its codes are -8 to 7). `panel` has MakePanelLayout(type, k).panel_bytes bytes,
 // all of which are written; its contents are of no use unless the result is kOk.
 // Preconditions: 1 to 16 rows, k a multiple of BlockElements(dtype), and of 32 if `type` is
 // quantized.
