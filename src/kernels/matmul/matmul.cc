@@ -10,9 +10,21 @@ MatmulKernels MakeMatmulKernels(Isa isa) {
                            .matmul_f32 = MatmulF32Scalar,
                            .matmul_bf16 = MatmulBF16Scalar};
 #if defined(__x86_64__)
+  if (isa >= Isa::kAvx2) {
+    kernels = {.matmul_w8 = MatmulW8Avx2,
+               .matmul_w4 = MatmulW4Avx2,
+               .matmul_f32 = MatmulF32Avx2,
+               .matmul_bf16 = MatmulBF16Avx2};
+  }
+  if (isa >= Isa::kAvxVnni) {
+    kernels.matmul_w8 = MatmulW8AvxVnni;
+    kernels.matmul_w4 = MatmulW4AvxVnni;
+  }
   if (isa >= Isa::kAvx512Vnni) {
-    kernels.matmul_w8 = MatmulW8Avx512Vnni;
-    kernels.matmul_w4 = MatmulW4Avx512Vnni;
+    kernels = {.matmul_w8 = MatmulW8Avx512Vnni,
+               .matmul_w4 = MatmulW4Avx512Vnni,
+               .matmul_f32 = MatmulF32Avx512Vnni,
+               .matmul_bf16 = MatmulBF16Avx512Vnni};
   }
 #endif
   return kernels;

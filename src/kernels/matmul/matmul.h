@@ -57,7 +57,17 @@ void MatmulW4Scalar(const MatmulArgs& args);
 void MatmulF32Scalar(const MatmulArgs& args);
 void MatmulBF16Scalar(const MatmulArgs& args);
 
+void MatmulW8Avx2(const MatmulArgs& args);
+void MatmulW4Avx2(const MatmulArgs& args);
+void MatmulF32Avx2(const MatmulArgs& args);
+void MatmulBF16Avx2(const MatmulArgs& args);
+
+void MatmulW8AvxVnni(const MatmulArgs& args);
+void MatmulW4AvxVnni(const MatmulArgs& args);
+
 void MatmulW8Avx512Vnni(const MatmulArgs& args);
 void MatmulW4Avx512Vnni(const MatmulArgs& args);
+void MatmulF32Avx512Vnni(const MatmulArgs& args);
+void MatmulBF16Avx512Vnni(const MatmulArgs& args);
 
 }  // namespace whinchat::kernels
