@@ -4,7 +4,7 @@
 
 namespace whinchat::kernels {
 
-MatmulKernels MakeMatmulKernels(Isa isa) {
+MatmulKernels MakeMatmulKernels([[maybe_unused]] Isa isa) {
   MatmulKernels kernels = {.matmul_w8 = MatmulW8Scalar,
                            .matmul_w4 = MatmulW4Scalar,
                            .matmul_f32 = MatmulF32Scalar,
@@ -25,6 +25,17 @@ MatmulKernels MakeMatmulKernels(Isa isa) {
                .matmul_w4 = MatmulW4Avx512Vnni,
                .matmul_f32 = MatmulF32Avx512Vnni,
                .matmul_bf16 = MatmulBF16Avx512Vnni};
+  }
+#elif defined(__aarch64__)
+  if (isa >= Isa::kNeon) {
+    kernels = {.matmul_w8 = MatmulW8Neon,
+               .matmul_w4 = MatmulW4Neon,
+               .matmul_f32 = MatmulF32Neon,
+               .matmul_bf16 = MatmulBF16Neon};
+  }
+  if (isa >= Isa::kDotprod) {
+    kernels.matmul_w8 = MatmulW8Dotprod;
+    kernels.matmul_w4 = MatmulW4Dotprod;
   }
 #endif
   return kernels;

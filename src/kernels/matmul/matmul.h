@@ -70,4 +70,12 @@ void MatmulW4Avx512Vnni(const MatmulArgs& args);
 void MatmulF32Avx512Vnni(const MatmulArgs& args);
 void MatmulBF16Avx512Vnni(const MatmulArgs& args);
 
+void MatmulW8Neon(const MatmulArgs& args);
+void MatmulW4Neon(const MatmulArgs& args);
+void MatmulF32Neon(const MatmulArgs& args);
+void MatmulBF16Neon(const MatmulArgs& args);
+
+void MatmulW8Dotprod(const MatmulArgs& args);
+void MatmulW4Dotprod(const MatmulArgs& args);
+
 }  // namespace whinchat::kernels
