@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "hub/model_store.h"
@@ -20,20 +19,6 @@ std::string ReadTextFile(const std::string& path) {
     ThrowError(ErrorCode::kNotFound, "can't open '{}'", path);
   }
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-bool ReadEnableThinking(const std::string& template_kwargs) {
-  if (template_kwargs.empty()) {
-    return false;
-  }
-  const nlohmann::json kwargs =
-      nlohmann::json::parse(template_kwargs, nullptr, /*allow_exceptions=*/false);
-  if (!kwargs.is_object()) {
-    ThrowError(ErrorCode::kInvalidArgument,
-               "--default-chat-template-kwargs must be a JSON object, not '{}'",
-               template_kwargs);
-  }
-  return kwargs.value("enable_thinking", false);
 }
 
 void PrintProgress(std::string_view stage, double fraction) {
@@ -96,6 +81,20 @@ WeightMode ParseWeightMode(const std::string& dtype) {
       ErrorCode::kInvalidArgument, "--dtype must be auto, float32 or bfloat16, not '{}'", dtype);
 }
 
+nlohmann::ordered_json ParseTemplateKwargs(const ModelFlags& flags) {
+  const std::string& text = flags.default_template_kwargs;
+  if (text.empty()) {
+    return nlohmann::ordered_json::object();
+  }
+  auto kwargs = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!kwargs.is_object()) {
+    ThrowError(ErrorCode::kInvalidArgument,
+               "--default-chat-template-kwargs must be a JSON object, not '{}'",
+               text);
+  }
+  return kwargs;
+}
+
 LoadOptions ToLoadOptions(const ModelFlags& flags) {
   LoadOptions options;
   options.model_path = ResolveModel(flags.model).path;
@@ -106,7 +105,9 @@ LoadOptions ToLoadOptions(const ModelFlags& flags) {
   if (!flags.chat_template.empty()) {
     options.chat_template = ReadTextFile(flags.chat_template);
   }
-  options.enable_thinking = ReadEnableThinking(flags.default_template_kwargs);
+  const nlohmann::ordered_json kwargs = ParseTemplateKwargs(flags);
+  const auto thinking = kwargs.find("enable_thinking");
+  options.enable_thinking = thinking != kwargs.end() && thinking->is_boolean() && thinking->get<bool>();
   options.num_threads = flags.threads;
   options.max_model_len = flags.max_model_len;
   if (flags.memory_mib) {

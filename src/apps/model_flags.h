@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,9 @@ WeightMode ParseWeightMode(const std::string& dtype);
 
 // Resolves the model's name and reads the files that flags point to.
 LoadOptions ToLoadOptions(const ModelFlags& flags);
+
+// --default-chat-template-kwargs as an object. Throws Error{kInvalidArgument} if it is none.
+nlohmann::ordered_json ParseTemplateKwargs(const ModelFlags& flags);
 
 // Loads with a progress line on standard error when that is a terminal.
 std::unique_ptr<TextGenerator> LoadGenerator(const ModelFlags& flags);
