@@ -13,11 +13,11 @@
 namespace whinchat {
 
 struct EngineOptions {
-  int max_model_len = 8192;            // tokens of prompt and answer of one sequence
-  int max_num_seqs = 8;                // sequences in one batch
-  int max_num_batched_tokens = 512;    // tokens of one step: the prefill chunk budget
-  int max_num_waiting = 64;            // beyond it Submit refuses
-  int num_kv_blocks = 0;               // of the paged KV cache; see PlanMemory in pipeline
+  int max_model_len = 8192;          // tokens of prompt and answer of one sequence
+  int max_num_seqs = 8;              // sequences in one batch
+  int max_num_batched_tokens = 512;  // tokens of one step: the prefill chunk budget
+  int max_num_waiting = 64;          // beyond that and max_num_seqs together Submit refuses
+  int num_kv_blocks = 0;             // of the paged KV cache; see PlanMemory in pipeline
   bool enable_prefix_caching = true;
 };
 
@@ -30,14 +30,15 @@ struct EngineStats {
   double seconds_since_last_step = 0;  // while there is work; 0 when idle
   uint64_t num_preemptions = 0;
   uint64_t num_prompt_tokens = 0;
-  uint64_t num_cached_tokens = 0;      // prefix cache hits
+  uint64_t num_cached_tokens = 0;  // prefix cache hits
   uint64_t num_generation_tokens = 0;
   uint64_t num_finished = 0;
 };
 
 class Engine {
  public:
-  // Takes the model; starts the thread. `pool` is used by the model alone.
+  // Takes the model; starts the thread. Throws Error{kInvalidArgument} for options that can't work,
+  // Error{kOutOfMemory}. max_model_len is lowered to what the model and the blocks allow.
   Engine(std::unique_ptr<Model> model, const EngineOptions& options);
   // Cancels what runs and joins.
   ~Engine();
@@ -53,7 +54,7 @@ class Engine {
 
   EngineStats Stats() const;
   const ModelConfig& model_config() const;
-  const EngineOptions& options() const;
+  const EngineOptions& options() const;  // as used
 
  private:
   struct State;

@@ -31,7 +31,7 @@ struct RequestTimings {
   double total_ms = 0;
 };
 
-// One token, or the end.
+// One token, or the end, or both: the last token that max_tokens allows comes with kLength.
 struct TokenOutput {
   bool has_token = false;
   SampledToken token;

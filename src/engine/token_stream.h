@@ -16,14 +16,16 @@ namespace whinchat {
 
 class TokenStream {
  public:
-  // Called on the engine thread after each Push, to wake an event loop; must not block or throw.
+  // Called on the engine thread after each Push, to wake an event loop; must not block, throw or
+  // call SetWake.
   using WakeFn = std::function<void()>;
 
   // Blocks until an output is there. After the one with a finish_reason: nothing.
   std::optional<TokenOutput> Pop();
   // Never blocks.
   std::optional<TokenOutput> TryPop();
-  // Set before Submit, or any time; called at once if outputs are waiting.
+  // Set before Submit, or any time; called at once if outputs are waiting. When it returns, the
+  // former function is not running any more.
   void SetWake(WakeFn wake);
 
   // The engine drops the request at its next step, in prefill too.
@@ -34,9 +36,12 @@ class TokenStream {
   void Push(TokenOutput output);
 
  private:
+  std::optional<TokenOutput> TakeFront();
+
   std::mutex mutex_;
   std::condition_variable has_output_;
   std::deque<TokenOutput> outputs_;
+  std::mutex wake_mutex_;  // taken before mutex_
   WakeFn wake_;
   bool is_finished_ = false;
   std::atomic<bool> is_cancelled_{false};

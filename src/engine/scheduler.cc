@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// A prefill owns the blocks of its whole prompt from its admission on, so only decodes ask for
+// blocks, in rank order: whoever is preempted ranks behind and is not in the batch yet.
+#include "engine/scheduler.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "tensor/kv_layout.h"
+
+namespace whinchat {
+namespace {
+
+// Copying a block of another sequence costs less than computing this many tokens.
+constexpr int kMinPartialTokens = 4;
+
+using SequenceList = std::vector<std::unique_ptr<Sequence>>;
+
+size_t NumBlocksFor(int num_tokens) {
+  return static_cast<size_t>((num_tokens + kKvBlockTokens - 1) / kKvBlockTokens);
+}
+
+void InsertByRank(SequenceList& list, std::unique_ptr<Sequence> sequence) {
+  const auto place = std::ranges::upper_bound(
+      list,
+      *sequence,
+      [](const Sequence& a, const Sequence& b) { return a.RanksBefore(b); },
+      [](const std::unique_ptr<Sequence>& item) -> const Sequence& { return *item; });
+  list.insert(place, std::move(sequence));
+}
+
+std::unique_ptr<Sequence> TakeFrom(SequenceList& list, const Sequence* sequence) {
+  const auto found = std::ranges::find(list, sequence, &std::unique_ptr<Sequence>::get);
+  if (found == list.end()) {
+    return nullptr;
+  }
+  std::unique_ptr<Sequence> taken = std::move(*found);
+  list.erase(found);
+  return taken;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const EngineOptions& options,
+                     BlockManager* block_manager,
+                     PagedKvCache* kv_cache)
+    : options_(options), block_manager_(block_manager), kv_cache_(kv_cache) {
+  const auto max_num_seqs = static_cast<size_t>(options.max_num_seqs);
+  running_.reserve(max_num_seqs);
+  batch_.reserve(max_num_seqs);
+  waiting_.reserve(max_num_seqs + static_cast<size_t>(options.max_num_waiting));
+}
+
+void Scheduler::Add(std::unique_ptr<Sequence> sequence) {
+  InsertByRank(waiting_, std::move(sequence));
+}
+
+const std::vector<ScheduledChunk>& Scheduler::Schedule() {
+  batch_.clear();
+  token_budget_ = options_.max_num_batched_tokens;
+  has_preempted_ = false;
+  ScheduleDecodes();
+  SchedulePrefills();
+  if (!has_preempted_) {  // else the preempted one would come back at once
+    AdmitWaiting();
+  }
+  return batch_;
+}
+
+void Scheduler::ScheduleDecodes() {
+  for (size_t i = 0; i < running_.size(); ++i) {  // GrowBlockTable may shorten the list
+    Sequence* sequence = running_[i].get();
+    if (sequence->NumUncomputedTokens() == 1 && GrowBlockTable(sequence)) {
+      ScheduleChunk(sequence);
+    }
+  }
+}
+
+void Scheduler::SchedulePrefills() {
+  for (const auto& sequence : running_) {
+    if (token_budget_ > 0 && sequence->NumUncomputedTokens() > 1) {
+      ScheduleChunk(sequence.get());
+    }
+  }
+}
+
+void Scheduler::AdmitWaiting() {
+  while (!waiting_.empty() && token_budget_ > 0 &&
+         running_.size() < static_cast<size_t>(options_.max_num_seqs)) {
+    Sequence* sequence = waiting_.front().get();
+    if (!Admit(sequence)) {
+      return;  // nobody overtakes: a long prompt would starve
+    }
+    InsertByRank(running_, TakeFrom(waiting_, sequence));
+    ScheduleChunk(sequence);
+  }
+}
+
+// Finds the cached prefix and allocates the rest of the blocks. One block for each running sequence
+// is left over, so that their next tokens do not preempt the newcomer at once.
+bool Scheduler::Admit(Sequence* sequence) {
+  const PrefixMatch match = block_manager_->Match(
+      sequence->token_ids, sequence->NumTokens() - 1, sequence->request.cache_salt);
+  sequence->block_table = match.blocks;
+  const size_t num_blocks = NumBlocksFor(sequence->NumTokens());
+  const size_t num_needed = num_blocks - match.blocks.size() + running_.size();
+  if (num_needed > static_cast<size_t>(block_manager_->NumFree())) {
+    ReleaseBlocks(sequence, /*keep_in_prefix_cache=*/false);
+    return false;
+  }
+  sequence->num_computed_tokens = match.num_tokens;
+  sequence->block_table.reserve(num_blocks);
+  while (sequence->block_table.size() < num_blocks) {
+    const BlockId block = block_manager_->Allocate().value();
+    const bool is_first = sequence->block_table.size() == match.blocks.size();
+    sequence->block_table.push_back(block);
+    if (is_first && match.num_partial_tokens >= kMinPartialTokens) {
+      if (block != *match.partial_block) {
+        kv_cache_->CopyBlock(*match.partial_block, block);
+      }
+      sequence->num_computed_tokens += match.num_partial_tokens;
+    }
+  }
+  if (!sequence->admit_time) {
+    sequence->admit_time = std::chrono::steady_clock::now();
+    sequence->num_cached_tokens = sequence->num_computed_tokens;
+  }
+  return true;
+}
+
+void Scheduler::ScheduleChunk(Sequence* sequence) {
+  const int num_tokens = std::min(token_budget_, sequence->NumUncomputedTokens());
+  WHINCHAT_CHECK(num_tokens > 0);
+  batch_.push_back({sequence, num_tokens});
+  token_budget_ -= num_tokens;
+}
+
+// Gets the block of the newest token. False if the sequence itself had to be preempted.
+bool Scheduler::GrowBlockTable(Sequence* sequence) {
+  while (sequence->block_table.size() < NumBlocksFor(sequence->NumTokens())) {
+    if (const auto block = block_manager_->Allocate()) {
+      sequence->block_table.push_back(*block);
+      continue;
+    }
+    Sequence* victim = running_.back().get();
+    Preempt(victim);
+    if (victim == sequence) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Scheduler::Preempt(Sequence* sequence) {
+  ReleaseBlocks(sequence, /*keep_in_prefix_cache=*/true);
+  InsertByRank(waiting_, TakeFrom(running_, sequence));
+  has_preempted_ = true;
+  ++num_preemptions_;
+}
+
+void Scheduler::MarkComputed(const ScheduledChunk& chunk) {
+  Sequence& sequence = *chunk.sequence;
+  const int num_full_before = sequence.num_computed_tokens / kKvBlockTokens;
+  sequence.num_computed_tokens += chunk.num_tokens;
+  const int num_full = sequence.num_computed_tokens / kKvBlockTokens;
+  if (num_full > num_full_before) {
+    const auto num_tokens = static_cast<size_t>(num_full) * kKvBlockTokens;
+    block_manager_->Register(std::span(sequence.token_ids).first(num_tokens),
+                             sequence.block_table,
+                             sequence.request.cache_salt);
+  }
+}
+
+std::unique_ptr<Sequence> Scheduler::Remove(Sequence* sequence, bool keep_in_prefix_cache) {
+  ReleaseBlocks(sequence, keep_in_prefix_cache);
+  std::unique_ptr<Sequence> removed = TakeFrom(running_, sequence);
+  return removed ? std::move(removed) : TakeFrom(waiting_, sequence);
+}
+
+void Scheduler::ReleaseBlocks(Sequence* sequence, bool keep_in_prefix_cache) {
+  if (keep_in_prefix_cache) {
+    const auto num_tokens = static_cast<size_t>(sequence->num_computed_tokens);
+    block_manager_->Register(std::span(sequence->token_ids).first(num_tokens),
+                             sequence->block_table,
+                             sequence->request.cache_salt);
+  }
+  block_manager_->Free(sequence->block_table);
+  sequence->block_table.clear();
+  sequence->num_computed_tokens = 0;
+}
+
+}  // namespace whinchat
