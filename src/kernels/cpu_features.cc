@@ -9,6 +9,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <array>
@@ -32,6 +34,13 @@ bool HasAvx512Vnni() {
          __builtin_cpu_supports("avx512vnni");
 }
 
+// Linux saves the 8 KB of tile state only for a process that has asked; its threads inherit it.
+bool RequestTileState() {
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileState = 18;              // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileState) == 0;
+}
+
 bool HasIsa(Isa isa) {
   switch (isa) {
     case Isa::kScalar:
@@ -43,6 +52,8 @@ bool HasIsa(Isa isa) {
     case Isa::kAvx512Vnni:
       return HasAvx512Vnni();
     case Isa::kAmx:
+      return HasAvx512Vnni() && __builtin_cpu_supports("amx-tile") &&
+             __builtin_cpu_supports("amx-int8") && RequestTileState();
     case Isa::kNeon:
     case Isa::kDotprod:
     case Isa::kI8mm:

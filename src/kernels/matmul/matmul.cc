@@ -26,6 +26,10 @@ MatmulKernels MakeMatmulKernels([[maybe_unused]] Isa isa) {
                .matmul_f32 = MatmulF32Avx512Vnni,
                .matmul_bf16 = MatmulBF16Avx512Vnni};
   }
+  if (isa >= Isa::kAmx) {
+    kernels.matmul_w8 = MatmulW8Amx;
+    kernels.matmul_w4 = MatmulW4Amx;
+  }
 #elif defined(__aarch64__)
   if (isa >= Isa::kNeon) {
     kernels = {.matmul_w8 = MatmulW8Neon,

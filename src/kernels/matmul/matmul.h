@@ -70,6 +70,9 @@ void MatmulW4Avx512Vnni(const MatmulArgs& args);
 void MatmulF32Avx512Vnni(const MatmulArgs& args);
 void MatmulBF16Avx512Vnni(const MatmulArgs& args);
 
+void MatmulW8Amx(const MatmulArgs& args);
+void MatmulW4Amx(const MatmulArgs& args);
+
 void MatmulW8Neon(const MatmulArgs& args);
 void MatmulW4Neon(const MatmulArgs& args);
 void MatmulF32Neon(const MatmulArgs& args);
