@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "kv_cache/block_hash.h"
 #include "tensor/kv_layout.h"
 
 namespace whinchat {
@@ -36,15 +37,6 @@ struct Node {
   uint64_t hash = 0;  // of parent and tokens, while the block is full
   std::array<TokenId, kKvBlockTokens> tokens = {};
 };
-
-uint64_t HashBlock(NodeId parent, std::span<const TokenId> tokens) {
-  uint64_t hash = (static_cast<uint64_t>(static_cast<uint32_t>(parent)) + 1) * 0x9E3779B97F4A7C15U;
-  for (const TokenId token : tokens) {
-    hash = (hash ^ static_cast<uint32_t>(token)) * 0xD6E8FEB86659FD93U;
-    hash ^= hash >> 32;
-  }
-  return hash;
-}
 
 int CommonPrefixLength(const Node& node, std::span<const TokenId> tokens) {
   const auto end = node.tokens.begin() + std::min(node.num_tokens, static_cast<int>(tokens.size()));

@@ -22,28 +22,26 @@ inline double ExpNonPositive(double x) {
   constexpr double kLn2High = 6.93147180369123816490e-01;  // 32 bits: n * high is exact
   constexpr double kLn2Low = 1.90821492927058770002e-10;
   constexpr double kRound = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
-  constexpr double kInverseFactorials[] = {1.0 / 479001600.0,
-                                           1.0 / 39916800.0,
-                                           1.0 / 3628800.0,
-                                           1.0 / 362880.0,
-                                           1.0 / 40320.0,
-                                           1.0 / 5040.0,
-                                           1.0 / 720.0,
-                                           1.0 / 120.0,
-                                           1.0 / 24.0,
-                                           1.0 / 6.0,
-                                           1.0 / 2.0,
-                                           1.0,
-                                           1.0};
   const double at_least = x >= kLowest ? x : kLowest;
   const double clamped = at_least > 0.0 ? 0.0 : at_least;
   const double rounded = clamped * kLog2E + kRound;
   const double n = rounded - kRound;
   const double r = (clamped - n * kLn2High) - n * kLn2Low;
+  // Written out: a loop here keeps the compiler from vectorizing the loops around it.
   double sum = 1.0 / 6227020800.0;
-  for (const double coefficient : kInverseFactorials) {
-    sum = sum * r + coefficient;
-  }
+  sum = sum * r + 1.0 / 479001600.0;
+  sum = sum * r + 1.0 / 39916800.0;
+  sum = sum * r + 1.0 / 3628800.0;
+  sum = sum * r + 1.0 / 362880.0;
+  sum = sum * r + 1.0 / 40320.0;
+  sum = sum * r + 1.0 / 5040.0;
+  sum = sum * r + 1.0 / 720.0;
+  sum = sum * r + 1.0 / 120.0;
+  sum = sum * r + 1.0 / 24.0;
+  sum = sum * r + 1.0 / 6.0;
+  sum = sum * r + 1.0 / 2.0;
+  sum = sum * r + 1.0;
+  sum = sum * r + 1.0;
   const uint64_t exponent = std::bit_cast<uint64_t>(rounded) - std::bit_cast<uint64_t>(kRound);
   const double result = sum * std::bit_cast<double>((exponent + 1023) << 52);
   return x >= kLowest ? result : 0.0;

@@ -10,7 +10,9 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 
+#include "kv_cache/block_hash.h"
 #include "tensor/kv_layout.h"
 
 namespace whinchat {
@@ -148,11 +150,50 @@ TEST(BlockManager, LeastRecentlyUsedIsReusedFirstAndChildrenBeforeParents) {
 }
 
 TEST(BlockManager, BlocksWithoutContentAreReusedBeforeCachedOnes) {
-  BlockManager manager(3, true);
-  manager.Free(Compute(manager, Count(32), ""));
-  manager.Allocate();
-  manager.Allocate();
+  BlockManager manager(2, true);
+  const std::vector<BlockId> cached = Compute(manager, Count(32), "");
+  const std::vector<BlockId> unregistered = AllocateFor(manager, 32);
+  manager.Free(cached);
+  manager.Free(unregistered);
+  EXPECT_EQ(manager.Allocate(), unregistered[0]);
   EXPECT_EQ(NumMatched(manager.Match(Count(32), 32, "")), 32);
+}
+
+// Two blocks below `parent` with the same hash: a first token after which the upper halves of the
+// hash agree is found by the birthday paradox, the second token then cancels the lower halves.
+std::pair<Tokens, Tokens> MakeCollision(int32_t parent) {
+  std::map<uint64_t, TokenId> seen;  // upper half to first token
+  std::mt19937 random(1);
+  while (true) {
+    const auto first = static_cast<TokenId>(random());
+    const uint64_t hash = HashBlock(parent, std::vector<TokenId>{first});
+    const auto [other, is_new] = seen.emplace(hash >> 32, first);
+    if (is_new || other->second == first) {
+      continue;
+    }
+    Tokens a = Count(kKvBlockTokens);
+    Tokens b = a;
+    a[0] = first;
+    b[0] = other->second;
+    const uint64_t other_hash = HashBlock(parent, std::vector<TokenId>{b[0]});
+    b[1] = a[1] ^ static_cast<TokenId>(static_cast<uint32_t>(hash ^ other_hash));
+    return {a, b};
+  }
+}
+
+TEST(BlockManager, BlocksWithTheSameHashAreToldApartByTheirTokens) {
+  constexpr int kNumBlocks = 4;
+  const int32_t first_root = kNumBlocks;  // the node that stands for the first salt
+  const auto [a, b] = MakeCollision(first_root);
+  ASSERT_NE(a, b);
+  ASSERT_EQ(HashBlock(first_root, a), HashBlock(first_root, b));
+  BlockManager manager(kNumBlocks, true);
+  const std::vector<BlockId> blocks_a = Compute(manager, a, "");
+  EXPECT_TRUE(manager.Match(b, 32, "").blocks.empty());
+  const std::vector<BlockId> blocks_b = Compute(manager, b, "");
+  EXPECT_EQ(manager.Match(a, 32, "").blocks, blocks_a);
+  EXPECT_EQ(manager.Match(b, 32, "").blocks, blocks_b);
+  manager.CheckInvariants();
 }
 
 TEST(BlockManager, AMatchedBlockIsSharedAndOutlivesItsFirstOwner) {
