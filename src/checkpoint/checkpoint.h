@@ -28,7 +28,8 @@ class Checkpoint {
   virtual CheckpointFormat format() const = 0;
   virtual const std::filesystem::path& path() const = 0;
 
-  // All tensors, in file order. Views are valid as long as this object lives.
+  // All tensors, in file order. Views are valid as long as this object lives. Their bytes may start
+  // at any address (safetensors do not align): read them by memcpy or kernels::DequantizeRow.
   virtual const std::vector<TensorView>& tensors() const = 0;
   // Nothing if there is no tensor of that name.
   const TensorView* FindTensor(std::string_view name) const;
@@ -46,7 +47,9 @@ class Checkpoint {
   virtual std::string Fingerprint() const = 0;
 };
 
-// Opens a .gguf file, a folder, or a config.json / .safetensors file inside one.
+// Opens a .gguf file, a folder, or a config.json / .safetensors file inside one. A folder without a
+// config.json but with one .gguf file is that file; a file without a telling name that starts as
+// GGUF does is opened as such (download caches name files by their hash).
 std::unique_ptr<Checkpoint> OpenCheckpoint(const std::filesystem::path& path);
 
 }  // namespace whinchat

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/file_stamp.h"
 
+#include <chrono>
 #include <system_error>
 
 #include "base/error.h"
@@ -19,7 +20,8 @@ std::string FileStamp(const std::filesystem::path& path) {
                path.string(),
                error.message());
   }
-  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(mtime.time_since_epoch());
+  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::file_clock::to_sys(mtime).time_since_epoch());
   return fmt::format("{}:{}:{}", path.filename().string(), num_bytes, time.count());
 }
 
