@@ -507,6 +507,14 @@ TEST_P(ElementwiseOnIsa, ArgmaxFindsTheGreatestAtEveryPlaceAndLength) {
       x[static_cast<size_t>(i)] = before;
     }
   }
+  for (const int n : {511, 512, 513, 1024, 1500}) {  // around the kernel's chunks
+    std::vector<float> x = RandomNormal(n, static_cast<uint32_t>(n));
+    for (int i = 0; i < n; i += 31) {
+      const float before = std::exchange(x[static_cast<size_t>(i)], 10.0F);
+      ASSERT_EQ(kernels_.argmax(x.data(), n), i) << "n " << n;
+      x[static_cast<size_t>(i)] = before;
+    }
+  }
   std::vector<float> logits = RandomNormal(151'936, 30);
   const auto want = std::max_element(logits.begin(), logits.end()) - logits.begin();
   EXPECT_EQ(kernels_.argmax(logits.data(), 151'936), want);
@@ -517,6 +525,9 @@ TEST_P(ElementwiseOnIsa, ArgmaxTakesTheLowestIndexAmongEquals) {
   EXPECT_EQ(kernels_.argmax(x.data(), 100), 0);
   x[99] = x[40] = x[23] = 2.0F;
   EXPECT_EQ(kernels_.argmax(x.data(), 100), 23);
+  std::vector<float> chunks(2000, 1.0F);
+  chunks[1999] = chunks[1300] = chunks[700] = 2.0F;
+  EXPECT_EQ(kernels_.argmax(chunks.data(), 2000), 700);
   std::vector<float> zeros(40, 0.0F);
   zeros[0] = -0.0F;  // equal to 0, so it is the first
   EXPECT_EQ(kernels_.argmax(zeros.data(), 40), 0);
@@ -534,6 +545,11 @@ TEST_P(ElementwiseOnIsa, ArgmaxNeverPicksNan) {
       ASSERT_EQ(kernels_.argmax(x.data(), n), i) << "n " << n;
     }
   }
+  std::vector<float> late(2000, kNan);
+  late[1400] = -kInfinity;
+  EXPECT_EQ(kernels_.argmax(late.data(), 2000), 1400);
+  late[1999] = -5.0F;
+  EXPECT_EQ(kernels_.argmax(late.data(), 2000), 1999);
   const std::vector<float> nothing(33, kNan);
   EXPECT_EQ(kernels_.argmax(nothing.data(), 33), 0);
 }

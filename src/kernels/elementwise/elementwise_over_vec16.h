@@ -140,24 +140,28 @@ void QuantizeQuery(
 template <class V>
 void WriteKvInt8(const float* k, const float* v, int head_dim, int token_slot, std::byte* head) {
   const KvLayout layout = {.dtype = KvDType::kInt8, .head_dim = head_dim};
-  int8_t codes[kMaxHeadDim];
+  const size_t scale_offset = sizeof(float) * static_cast<size_t>(token_slot);
+
+  alignas(64) int8_t codes[kMaxHeadDim];
   int32_t unused_sum;
   const float k_scale = QuantizeHead<V>(k, head_dim, codes, &unused_sum);
-  std::memcpy(head + layout.KScalesOffset() + sizeof(float) * static_cast<size_t>(token_slot),
-              &k_scale,
-              sizeof(k_scale));
-  auto* k_codes = reinterpret_cast<uint8_t*>(head + layout.KCodesOffset());
-  for (int d = 0; d < head_dim; ++d) {
-    k_codes[(d / 4 * kKvBlockTokens + token_slot) * 4 + d % 4] =
-        static_cast<uint8_t>(codes[d] + 128);
+  std::memcpy(head + layout.KScalesOffset() + scale_offset, &k_scale, sizeof(k_scale));
+  std::byte* k_codes = head + layout.KCodesOffset() + token_slot * 4;
+  for (int d = 0; d < head_dim; d += 4) {
+    uint32_t quad;
+    std::memcpy(&quad, codes + d, sizeof(quad));
+    quad ^= 0x80808080U;  // code + 128 in each byte
+    std::memcpy(k_codes + d * kKvBlockTokens, &quad, sizeof(quad));
   }
-  const float v_scale = QuantizeHead<V>(v, head_dim, codes, &unused_sum);
-  std::memcpy(head + layout.VScalesOffset() + sizeof(float) * static_cast<size_t>(token_slot),
-              &v_scale,
-              sizeof(v_scale));
+
+  const float v_max = MaxAbs<V>(v, head_dim);
+  const float v_scale = v_max / 127.0F;
+  std::memcpy(head + layout.VScalesOffset() + scale_offset, &v_scale, sizeof(v_scale));
+  const V inverse = V::Broadcast(v_max == 0.0F ? 0.0F : 127.0F / v_max);
   auto* v_codes = reinterpret_cast<int8_t*>(head + layout.VCodesOffset());
-  for (int d = 0; d < head_dim; ++d) {
-    v_codes[(token_slot / 4 * head_dim + d) * 4 + token_slot % 4] = codes[d];
+  v_codes += token_slot / 4 * 4 * head_dim;
+  for (int d = 0; d < head_dim; d += kLanes) {
+    RoundToCodes(V::Load(v + d), inverse).StoreInt8InQuads(v_codes + d * 4, token_slot % 4);
   }
 }
 
@@ -211,18 +215,37 @@ void Rope(float* x, const float* cos, const float* sin, int rotary_dim) {
 
 template <class V>
 int Argmax(const float* x, int n) {
-  // The greatest value first, its index in a second pass: both passes run at memory speed.
+  // One pass finds the greatest value and the first chunk that has it; only that chunk is searched.
+  constexpr int kChunk = 512;
   constexpr float kLowest = -__builtin_inff();
-  V max = V::Broadcast(kLowest);
+  float greatest = kLowest;
+  int chunk = 0;
   int i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    max = V::Max(V::Load(x + i), max);
+  for (; i + kChunk <= n; i += kChunk) {
+    V max[4];
+    for (V& lanes : max) {
+      lanes = V::Broadcast(kLowest);
+    }
+    for (int j = 0; j < kChunk; j += 4 * kLanes) {
+      max[0] = V::Max(V::Load(x + i + j), max[0]);
+      max[1] = V::Max(V::Load(x + i + j + kLanes), max[1]);
+      max[2] = V::Max(V::Load(x + i + j + 2 * kLanes), max[2]);
+      max[3] = V::Max(V::Load(x + i + j + 3 * kLanes), max[3]);
+    }
+    const float chunk_max = V::Max(V::Max(max[0], max[1]), V::Max(max[2], max[3])).MaxOfLanes();
+    if (chunk_max > greatest) {
+      greatest = chunk_max;
+      chunk = i;
+    }
   }
-  float greatest = max.MaxOfLanes();
   for (; i < n; ++i) {
-    greatest = x[i] > greatest ? x[i] : greatest;
+    if (x[i] > greatest) {
+      greatest = x[i];
+      chunk = i;
+    }
   }
-  for (i = 0; i < n; ++i) {
+  // Where all are -inf or NaN no chunk was taken, and the search runs over all of x.
+  for (i = chunk; i < n; ++i) {
     if (x[i] == greatest) {
       return i;
     }

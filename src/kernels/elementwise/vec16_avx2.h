@@ -30,6 +30,13 @@ struct Vec16Avx2 {
     const __m128i words = _mm_packs_epi16(Int16Of(low), Int16Of(high));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), words);
   }
+  void StoreInt8InQuads(int8_t* p, int place) const {
+    int8_t codes[16];
+    StoreInt8(codes);
+    for (int i = 0; i < 16; ++i) {
+      p[4 * i + place] = codes[i];
+    }
+  }
   void StoreUint8(uint8_t* p) const {
     const __m128i words = _mm_packus_epi16(Int16Of(low), Int16Of(high));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), words);

@@ -29,6 +29,10 @@ struct Vec16Avx512Vnni {
   void StoreInt8(int8_t* p) const {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v)));
   }
+  void StoreInt8InQuads(int8_t* p, int place) const {
+    const __m512i codes = _mm512_sllv_epi32(_mm512_cvtps_epi32(v), _mm512_set1_epi32(8 * place));
+    _mm512_mask_storeu_epi8(p, 0x1111111111111111U << place, codes);
+  }
   void StoreUint8(uint8_t* p) const {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(v)));
   }

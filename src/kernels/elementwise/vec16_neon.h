@@ -39,6 +39,13 @@ struct Vec16Neon {
     const int8x8_t low = vqmovn_s16(Int16Of(v[0], v[1]));
     vst1q_s8(p, vcombine_s8(low, vqmovn_s16(Int16Of(v[2], v[3]))));
   }
+  void StoreInt8InQuads(int8_t* p, int place) const {
+    int8_t codes[16];
+    StoreInt8(codes);
+    for (int i = 0; i < 16; ++i) {
+      p[4 * i + place] = codes[i];
+    }
+  }
   void StoreUint8(uint8_t* p) const {
     const uint8x8_t low = vqmovun_s16(Int16Of(v[0], v[1]));
     vst1q_u8(p, vcombine_u8(low, vqmovun_s16(Int16Of(v[2], v[3]))));

@@ -40,6 +40,14 @@ struct Vec16Scalar {
       p[i] = static_cast<int8_t>(lane[i]);
     }
   }
+  // Lane i to p[4 * i + place].
+  void StoreInt8InQuads(int8_t* p, int place) const {
+    int8_t codes[16];
+    StoreInt8(codes);
+    for (int i = 0; i < 16; ++i) {
+      p[4 * i + place] = codes[i];
+    }
+  }
   // Rounds to nearest even. The lanes are in [0, 255.5); NaN gives some byte.
   void StoreUint8(uint8_t* p) const {
     const float shift = 12582912.0F;  // 1.5 * 2^23
