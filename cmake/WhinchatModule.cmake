@@ -74,7 +74,13 @@ function(whinchat_module name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
     whinchat_select_isa_sources(sources ${ARG_SOURCES})
     add_library(whinchat_${name} STATIC ${sources})
-    whinchat_module_dependencies(${name} dependencies)
+    whinchat_module_dependencies(${name} listed_dependencies)
+    # Modules come low to high, so one that is no target by now has no CMakeLists.txt yet.
+    foreach(dependency IN LISTS listed_dependencies)
+        if(TARGET ${dependency})
+            list(APPEND dependencies ${dependency})
+        endif()
+    endforeach()
     target_include_directories(
         whinchat_${name}
         PUBLIC ${PROJECT_SOURCE_DIR}/src
