@@ -53,6 +53,18 @@ size_t AsciiLength(std::string_view text) {
   return i;
 }
 
+// The length of a run of three-byte characters whose lead byte leaves the second one free: most
+// text in scripts without an alphabet. 0xE0 and 0xED do not.
+size_t PlainThreeByteLength(std::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
+  size_t i = 0;
+  while (i + 3 <= text.size() && byte(i) > 0xE0 && byte(i) < 0xF0 && byte(i) != 0xED &&
+         (byte(i + 1) & 0xC0) == 0x80 && (byte(i + 2) & 0xC0) == 0x80) {
+    i += 3;
+  }
+  return i;
+}
+
 }  // namespace
 
 Utf8Character DecodeUtf8Character(std::string_view text) {
@@ -85,16 +97,18 @@ size_t ValidUtf8Length(std::string_view text) {
   size_t i = 0;
   while (true) {
     i += AsciiLength(text.substr(i));
+    i += PlainThreeByteLength(text.substr(i));
     if (i == text.size()) {
       return i;
     }
-    do {
-      const Utf8Character character = DecodeUtf8Character(text.substr(i));
-      if (!character.is_valid) {
-        return i;
-      }
-      i += static_cast<size_t>(character.num_bytes);
-    } while (i < text.size() && static_cast<uint8_t>(text[i]) >= 0x80);
+    if (static_cast<uint8_t>(text[i]) < 0x80) {
+      continue;
+    }
+    const Utf8Character character = DecodeUtf8Character(text.substr(i));
+    if (!character.is_valid) {
+      return i;
+    }
+    i += static_cast<size_t>(character.num_bytes);
   }
 }
 

@@ -23,6 +23,29 @@ struct Utf8Character {
 // The first character of `text`, which must not be empty.
 Utf8Character DecodeUtf8Character(std::string_view text);
 
+// The character at `*pos` of valid UTF-8; moves `*pos` behind it.
+inline char32_t NextCodePoint(std::string_view valid_text, size_t* pos) {
+  const auto byte = [&](size_t i) -> uint32_t {
+    return static_cast<uint8_t>(valid_text[*pos + i]);
+  };
+  const auto tail = [&](size_t i) -> uint32_t { return byte(i) & 0x3F; };
+  const uint32_t lead = byte(0);
+  uint32_t code_point = lead;
+  size_t num_bytes = 1;
+  if (lead >= 0xF0) {
+    code_point = (lead & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3);
+    num_bytes = 4;
+  } else if (lead >= 0xE0) {
+    code_point = (lead & 0x0F) << 12 | tail(1) << 6 | tail(2);
+    num_bytes = 3;
+  } else if (lead >= 0xC0) {
+    code_point = (lead & 0x1F) << 6 | tail(1);
+    num_bytes = 2;
+  }
+  *pos += num_bytes;
+  return code_point;
+}
+
 // The length of the well-formed beginning of `text`: text.size() if all of it is valid.
 size_t ValidUtf8Length(std::string_view text);
 inline bool IsValidUtf8(std::string_view text) {

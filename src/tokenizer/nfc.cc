@@ -48,11 +48,9 @@ bool MayNeedNfc(const CharClassTable& classes, std::string_view text) {
       ++i;
       continue;
     }
-    const Utf8Character character = DecodeUtf8Character(text.substr(i));
-    if ((classes.FlagsOf(character.code_point) & kNeedsNfc) != 0) {
+    if ((classes.FlagsOf(NextCodePoint(text, &i)) & kNeedsNfc) != 0) {
       return true;
     }
-    i += static_cast<size_t>(character.num_bytes);
   }
   return false;
 }

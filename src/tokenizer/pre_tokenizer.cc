@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace whinchat {
 namespace {
 
@@ -51,27 +53,7 @@ class ClassReader {
 
  private:
   // The flags of the character at `*pos`, and `*pos` behind it. The text is valid UTF-8.
-  uint8_t FlagsAt(size_t* pos) const {
-    const auto byte = [this](size_t i) { return static_cast<uint32_t>(ByteAtUnchecked(i)); };
-    const size_t i = *pos;
-    const uint32_t first = byte(i);
-    uint32_t code_point = first;
-    if (first < 0x80) {
-      *pos = i + 1;
-    } else if (first < 0xE0) {
-      code_point = (first & 0x1F) << 6 | (byte(i + 1) & 0x3F);
-      *pos = i + 2;
-    } else if (first < 0xF0) {
-      code_point = (first & 0x0F) << 12 | (byte(i + 1) & 0x3F) << 6 | (byte(i + 2) & 0x3F);
-      *pos = i + 3;
-    } else {
-      code_point = (first & 0x07) << 18 | (byte(i + 1) & 0x3F) << 12 | (byte(i + 2) & 0x3F) << 6 |
-                   (byte(i + 3) & 0x3F);
-      *pos = i + 4;
-    }
-    return classes_.FlagsOf(code_point);
-  }
-  uint8_t ByteAtUnchecked(size_t pos) const { return static_cast<uint8_t>(text_[pos]); }
+  uint8_t FlagsAt(size_t* pos) const { return classes_.FlagsOf(NextCodePoint(text_, pos)); }
 
   const CharClassTable& classes_;
   std::string_view text_;

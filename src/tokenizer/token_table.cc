@@ -97,7 +97,7 @@ void TokenTable::Insert(std::string_view bytes, TokenId id) {
   }
 }
 
-void TokenTable::MarkWholeWord(std::string_view bytes) {
+void TokenTable::MarkMerged(std::string_view bytes) {
   Slot& slot = slots_[FindSlot(bytes)];
   WHINCHAT_CHECK(slot.num_bytes != 0);
   slot.id_and_mark |= 1;

@@ -18,7 +18,7 @@ class TokenTable {
  public:
   struct Entry {
     TokenId id = 0;
-    bool is_whole_word = false;  // the word of these bytes is encoded as this token
+    bool is_merged = false;  // merging these bytes gives this token
   };
 
   // Room for `num_tokens` insertions.
@@ -27,7 +27,7 @@ class TokenTable {
   // Keeps the first of equal tokens. `bytes` must not be empty.
   void Insert(std::string_view bytes, TokenId id);
   // The token must be in the table.
-  void MarkWholeWord(std::string_view bytes);
+  void MarkMerged(std::string_view bytes);
 
   std::optional<Entry> Find(std::string_view bytes) const {
     const Slot& slot = slots_[FindSlot(bytes)];
