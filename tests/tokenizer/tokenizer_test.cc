@@ -5,7 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <algorithm>
+#include <ctime>
 #include <limits>
 #include <string>
 #include <thread>
@@ -121,13 +122,17 @@ TEST(Tokenizer, AMillionEqualCharactersAreNoTrap) {
       while (text.size() < num_bytes) {
         text.append(unit);
       }
-      const auto start = std::chrono::steady_clock::now();
-      EXPECT_FALSE(tokenizer.Encode(text).empty());
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      double best = std::numeric_limits<double>::max();
+      for (int i = 0; i < 2; ++i) {
+        const std::clock_t start = std::clock();  // of the processor: others' work does not count
+        EXPECT_FALSE(tokenizer.Encode(text).empty());
+        best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+      }
+      return best;
     };
-    // 32 times the text; n log n gives about 45 times the time, a square 1024 times.
-    const double small = seconds_for(31'250) + 1e-3;
-    EXPECT_LT(seconds_for(1'000'000), 200 * small) << testing::PrintToString(unit);
+    // 16 times the text: n log n and cache misses give 20 to 40 times the time, a square 256 times.
+    const double small = seconds_for(62'500) + 1e-3;
+    EXPECT_LT(seconds_for(1'000'000), 128 * small) << testing::PrintToString(unit);
   }
 }
 
@@ -155,6 +160,14 @@ TEST(Tokenizer, AMergeOfWhatIsNoTokenIsNamed) {
   const Error error = ExpectError([&] { Tokenizer{spec}; });
   EXPECT_EQ(error.code(), ErrorCode::kCorruptFile);
   EXPECT_THAT(error.message(), HasSubstr("merge 2 ('b' + 'a') names 'ba'"));
+}
+
+TEST(Tokenizer, AnAddedTokenThatIsNoUtf8IsRefused) {
+  TokenizerSpec spec = SmallSpec();
+  spec.added_tokens = {{.content = "\xB8\xAD", .id = 7}};
+  const Error error = ExpectError([&] { Tokenizer{spec}; });
+  EXPECT_EQ(error.code(), ErrorCode::kCorruptFile);
+  EXPECT_THAT(error.message(), HasSubstr("added token 7 is not valid UTF-8"));
 }
 
 TEST(Tokenizer, AWildIdIsRefusedBeforeItTakesMemory) {
