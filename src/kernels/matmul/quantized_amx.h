@@ -11,7 +11,14 @@
 // issued before the fp step of group g. 16 fp sums stay in registers; k runs in chunks of 512 whose
 // signed lines (2 panels, 16 KB) and activations (8 KB) stay in L1.
 //
-// Fewer than 16 tokens, and the last m % 16, go to the AVX512 VNNI kernel: same bits.
+// Fewer than 16 tokens, the last m % 16, and the types with mins (whose fourth fp operation leaves
+// no gain) go to the AVX512 VNNI kernel: same bits.
+//
+// Measured (2026-12-01, a thread's CPU time, against vpdpbusd's peak in the same second; Xeon VM
+// with amx_int8 avx512_vnni, m = 512, k = 1024 to 1536): w8 0.55-0.68 and w4 0.57-0.75 of that
+// peak, 510-660 and 520-720 Gop/s, against 0.53-0.60 of quantized_avx512vnni.h. The tile unit, not
+// the vector ports, limits here: it swings by 2-3x on this VM. Tried without gain: 4 groups of
+// tiles in flight (0.49), prefetching the next tokens (0.55).
 #pragma once
 
 #include <immintrin.h>
@@ -34,16 +41,14 @@ constexpr size_t kPrefetchBytes = 4096;
 struct PanelChunk {
   alignas(64) int8_t codes[kChunkGroups * kGroupSize * kPanelRows];  // [k/4][16 rows][4 k]
   alignas(64) float scales[kChunkGroups][kPanelRows];
-  alignas(64) float mins[kChunkGroups][kPanelRows];
 };
 
 // 16 tokens' share of a chunk.
 struct TokenChunk {
   const int8_t* codes;  // of the first token, at the chunk's start
   const float* scales;  // same
-  const int32_t* sums;  // same
   size_t k;             // stride of codes
-  size_t num_groups;    // stride of scales and sums
+  size_t num_groups;    // stride of scales
 };
 
 struct alignas(64) IntTile {
@@ -96,12 +101,10 @@ inline void MultiplyGroup(const int8_t* lhs, size_t lhs_stride, const int8_t* co
 }
 
 // acc += the group's sums with their scales.
-template <bool kHasMins>
 inline void AddGroup(const IntTile& tile,
                      const PanelChunk& panel,
                      const float* lhs_scales,
                      size_t num_groups,
-                     const float (*sum_scales)[kChunkGroups],
                      int g,
                      __m512 (&acc)[kTileTokens]) {
   const __m512 scale = _mm512_load_ps(panel.scales[g]);
@@ -110,31 +113,16 @@ inline void AddGroup(const IntTile& tile,
     const __m512 lhs_scale = _mm512_set1_ps(lhs_scales[static_cast<size_t>(t) * num_groups]);
     acc[t] = _mm512_fmadd_ps(
         ToFloat(_mm512_load_si512(tile.sums[t])), _mm512_mul_ps(scale, lhs_scale), acc[t]);
-    if constexpr (kHasMins) {
-      acc[t] =
-          _mm512_fmadd_ps(_mm512_load_ps(panel.mins[g]), _mm512_set1_ps(sum_scales[t][g]), acc[t]);
-    }
   }
 }
 
 // One panel and 16 tokens over one chunk. dst holds the sums so far.
-template <bool kHasMins>
 void TileChunk(const PanelChunk& panel,
                const TokenChunk& tokens,
                int chunk_groups,
                bool is_first_chunk,
                float* dst,
                size_t dst_stride) {
-  alignas(64) float sum_scales[kTileTokens][kChunkGroups];
-  if constexpr (kHasMins) {
-    const auto present = static_cast<__mmask16>((1U << chunk_groups) - 1U);
-    for (int t = 0; t < kTileTokens; ++t) {
-      const size_t offset = static_cast<size_t>(t) * tokens.num_groups;
-      const __m512i sums = _mm512_maskz_loadu_epi32(present, tokens.sums + offset);
-      const __m512 scales = _mm512_maskz_loadu_ps(present, tokens.scales + offset);
-      _mm512_store_ps(sum_scales[t], _mm512_mul_ps(ToFloat(sums), scales));
-    }
-  }
   __m512 acc[kTileTokens];
 #pragma GCC unroll 16
   for (int t = 0; t < kTileTokens; ++t) {
@@ -150,18 +138,17 @@ void TileChunk(const PanelChunk& panel,
                      tokens.k,
                      panel.codes + (g + 1) * kGroupBytes,
                      tiles[1]);
-    AddGroup<kHasMins>(tiles[0], panel, tokens.scales + g, tokens.num_groups, sum_scales, g, acc);
+    AddGroup(tiles[0], panel, tokens.scales + g, tokens.num_groups, g, acc);
     if (g + 2 < chunk_groups) {
       MultiplyGroup<0>(tokens.codes + (g + 2) * kGroupSize,
                        tokens.k,
                        panel.codes + (g + 2) * kGroupBytes,
                        tiles[0]);
     }
-    AddGroup<kHasMins>(
-        tiles[1], panel, tokens.scales + g + 1, tokens.num_groups, sum_scales, g + 1, acc);
+    AddGroup(tiles[1], panel, tokens.scales + g + 1, tokens.num_groups, g + 1, acc);
   }
   if (g < chunk_groups) {
-    AddGroup<kHasMins>(tiles[0], panel, tokens.scales + g, tokens.num_groups, sum_scales, g, acc);
+    AddGroup(tiles[0], panel, tokens.scales + g, tokens.num_groups, g, acc);
   }
 #pragma GCC unroll 16
   for (int t = 0; t < kTileTokens; ++t) {
@@ -170,10 +157,10 @@ void TileChunk(const PanelChunk& panel,
 }
 
 // Codes of `num_lines` lines of 4-bit or 8-bit codes, signed, one byte each.
-template <int kBits, bool kHasMins>
+template <int kBits>
 void ExpandSigned(const std::byte* lines, int num_lines, int8_t* expanded) {
   const __m512i nibble = _mm512_set1_epi8(15);
-  const __m512i bias = _mm512_set1_epi8(kBits == 8 ? -128 : (kHasMins ? 0 : 8));
+  const __m512i bias = _mm512_set1_epi8(kBits == 8 ? -128 : 8);
   for (int i = 0; i < num_lines; ++i) {
     const std::byte* const line = lines + static_cast<size_t>(i) * kLineBytes;
     _mm_prefetch(reinterpret_cast<const char*>(line) + kPrefetchBytes, _MM_HINT_T0);
@@ -191,7 +178,7 @@ void ExpandSigned(const std::byte* lines, int num_lines, int8_t* expanded) {
   }
 }
 
-template <int kBits, bool kHasMins>
+template <int kBits>
 void LoadChunk(const std::byte* panel,
                const PanelLayout& layout,
                int group_begin,
@@ -200,19 +187,16 @@ void LoadChunk(const std::byte* panel,
   for (int g = 0; g < chunk_groups; ++g) {
     const size_t offset = static_cast<size_t>(group_begin + g) * kPanelRows * sizeof(uint16_t);
     _mm512_store_ps(chunk.scales[g], LoadHalves(panel + offset));
-    if constexpr (kHasMins) {
-      _mm512_store_ps(chunk.mins[g], LoadHalves(panel + layout.mins_offset + offset));
-    }
   }
   constexpr int kLines = kLinesPerGroup * kBits / 8;
-  ExpandSigned<kBits, kHasMins>(
+  ExpandSigned<kBits>(
       panel + layout.codes_offset + static_cast<size_t>(group_begin * kLines) * kLineBytes,
       chunk_groups * kLines,
       chunk.codes);
 }
 
 // `num_tiles` tiles of tokens against up to two panels.
-template <int kBits, bool kHasMins>
+template <int kBits>
 void MultiplyPanels(const MatmulArgs& args,
                     const PanelLayout& layout,
                     int panel_idx,
@@ -227,7 +211,7 @@ void MultiplyPanels(const MatmulArgs& args,
     for (int p = 0; p < num_panels; ++p) {
       const std::byte* const panel =
           args.rhs.panels + layout.panel_bytes * static_cast<size_t>(panel_idx + p);
-      LoadChunk<kBits, kHasMins>(panel, layout, group_begin, chunk_groups, chunks[p]);
+      LoadChunk<kBits>(panel, layout, group_begin, chunk_groups, chunks[p]);
     }
     // The tile loads below are asm that g++ does not know to read the chunks.
     asm volatile("" ::: "memory");
@@ -238,21 +222,19 @@ void MultiplyPanels(const MatmulArgs& args,
       const TokenChunk tokens = {
           .codes = args.lhs.codes + token * k + static_cast<size_t>(group_begin) * kGroupSize,
           .scales = args.lhs.scales + group,
-          .sums = args.lhs.sums + group,
           .k = k,
           .num_groups = static_cast<size_t>(num_groups)};
       for (int p = 0; p < num_panels; ++p) {
         float* const dst =
             args.dst + token * args.dst_stride + static_cast<size_t>(panel_idx + p) * kPanelRows;
-        TileChunk<kHasMins>(
-            chunks[p], tokens, chunk_groups, group_begin == 0, dst, args.dst_stride);
+        TileChunk(chunks[p], tokens, chunk_groups, group_begin == 0, dst, args.dst_stride);
       }
     }
   }
 }
 
 // The whole tiles of 16 tokens by AMX, the rest by `rest`.
-template <int kBits, bool kHasMins>
+template <int kBits>
 void MatmulQuantized(const MatmulArgs& args, MatmulFn rest) {
   const int num_tiles = args.m / kTileTokens;
   const int num_done = num_tiles * kTileTokens;
@@ -261,11 +243,11 @@ void MatmulQuantized(const MatmulArgs& args, MatmulFn rest) {
     ConfigureTiles();
     for (int panel_idx = args.panel_begin; panel_idx < args.panel_end; panel_idx += kTilePanels) {
       const int panels_left = args.panel_end - panel_idx;
-      MultiplyPanels<kBits, kHasMins>(args,
-                                      layout,
-                                      panel_idx,
-                                      panels_left < kTilePanels ? panels_left : kTilePanels,
-                                      num_tiles);
+      MultiplyPanels<kBits>(args,
+                            layout,
+                            panel_idx,
+                            panels_left < kTilePanels ? panels_left : kTilePanels,
+                            num_tiles);
     }
     _tile_release();
   }
