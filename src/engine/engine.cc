@@ -13,6 +13,8 @@
 namespace whinchat {
 namespace {
 
+constexpr double kLongestWait = 1e8;  // seconds, three years: far from overflowing the clock
+
 void CheckAtLeast(const char* name, int value, int minimum) {
   if (value < minimum) {
     ThrowError(
@@ -71,7 +73,8 @@ Engine::State::State(std::unique_ptr<Model> owned_model, const EngineOptions& en
       scheduler(options, &block_manager, &kv_cache) {
   model->Reserve(options.max_num_batched_tokens, options.max_num_seqs);
   stats.num_kv_blocks = options.num_kv_blocks;
-  outputs.reserve(static_cast<size_t>(options.max_num_seqs + options.max_num_waiting));
+  outputs.reserve(static_cast<size_t>(options.max_num_seqs) +
+                  static_cast<size_t>(options.max_num_waiting));
 }
 
 Engine::Engine(std::unique_ptr<Model> model, const EngineOptions& options)
@@ -122,7 +125,6 @@ std::shared_ptr<TokenStream> Engine::Submit(Request request, TokenStream::WakeFn
 }
 
 bool Engine::Drain(double timeout_seconds) {
-  constexpr double kLongestWait = 1e8;  // three years: far from overflowing the clock
   const double timeout =
       std::isnan(timeout_seconds) ? 0.0 : std::clamp(timeout_seconds, 0.0, kLongestWait);
   std::unique_lock lock(state_->mutex);

@@ -24,6 +24,7 @@ struct Engine::State {
 
   // The engine thread: sleeps while there is no request, steps while there is.
   void Run();
+  bool WaitForWork();  // false: the engine is being destroyed
   void Step() noexcept;
 
   void TakeSubmitted();
@@ -38,6 +39,7 @@ struct Engine::State {
   void Finish(Sequence* sequence, TokenOutput output);
   void Fail(Sequence* sequence, const std::string& message);
   void FailStep(const std::string& message);
+  void Cancel(Sequence* sequence);
   void CancelAll();
 
   // Engine thread only.

@@ -29,17 +29,16 @@ RequestTimings TimingsUntil(const Sequence& sequence, Sequence::Time now) {
 }  // namespace
 
 void Engine::State::Run() {
-  while (true) {
-    {
-      std::unique_lock lock(mutex);
-      has_work.wait(lock, [this] { return is_stopping || num_unfinished > 0; });
-      if (is_stopping) {
-        break;
-      }
-    }
+  while (WaitForWork()) {
     Step();
   }
   CancelAll();
+}
+
+bool Engine::State::WaitForWork() {
+  std::unique_lock lock(mutex);
+  has_work.wait(lock, [this] { return is_stopping || num_unfinished > 0; });
+  return !is_stopping;
 }
 
 void Engine::State::Step() noexcept {
@@ -68,17 +67,15 @@ void Engine::State::TakeSubmitted() {
 void Engine::State::Schedule() {
   batch.clear();
   std::vector<Sequence*> cancelled;
-  for (const auto* list : {&scheduler.running(), &scheduler.waiting()}) {
-    for (const auto& sequence : *list) {
-      if (sequence->stream->is_cancelled()) {
-        cancelled.push_back(sequence.get());
-      }
+  const auto add_if_cancelled = [&](const std::unique_ptr<Sequence>& sequence) {
+    if (sequence->stream->is_cancelled()) {
+      cancelled.push_back(sequence.get());
     }
-  }
+  };
+  std::ranges::for_each(scheduler.running(), add_if_cancelled);
+  std::ranges::for_each(scheduler.waiting(), add_if_cancelled);
   for (Sequence* sequence : cancelled) {
-    TokenOutput output = MakeOutput(*sequence);
-    output.finish_reason = FinishReason::kCancelled;
-    Finish(sequence, std::move(output));
+    Cancel(sequence);
   }
   batch = scheduler.Schedule();
 }
@@ -210,14 +207,17 @@ void Engine::State::Publish() {
   outputs.clear();
 }
 
+void Engine::State::Cancel(Sequence* sequence) {
+  TokenOutput output = MakeOutput(*sequence);
+  output.finish_reason = FinishReason::kCancelled;
+  Finish(sequence, std::move(output));
+}
+
 void Engine::State::CancelAll() {
   TakeSubmitted();
   for (const auto* list : {&scheduler.running(), &scheduler.waiting()}) {
     while (!list->empty()) {
-      Sequence* sequence = list->back().get();
-      TokenOutput output = MakeOutput(*sequence);
-      output.finish_reason = FinishReason::kCancelled;
-      Finish(sequence, std::move(output));
+      Cancel(list->back().get());
     }
   }
   Publish();

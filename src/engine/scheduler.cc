@@ -109,23 +109,29 @@ bool Scheduler::Admit(Sequence* sequence) {
     return false;
   }
   sequence->num_computed_tokens = match.num_tokens;
-  sequence->block_table.reserve(num_blocks);
-  while (sequence->block_table.size() < num_blocks) {
-    const BlockId block = block_manager_->Allocate().value();
-    const bool is_first = sequence->block_table.size() == match.blocks.size();
-    sequence->block_table.push_back(block);
-    if (is_first && match.num_partial_tokens >= kMinPartialTokens) {
-      if (block != *match.partial_block) {
-        kv_cache_->CopyBlock(*match.partial_block, block);
-      }
-      sequence->num_computed_tokens += match.num_partial_tokens;
-    }
-  }
+  TakePartialHit(match, sequence);
+  const bool is_complete = GrowBlockTable(sequence);
+  WHINCHAT_CHECK(is_complete);  // the blocks were counted above
   if (!sequence->admit_time) {
     sequence->admit_time = std::chrono::steady_clock::now();
     sequence->num_cached_tokens = sequence->num_computed_tokens;
   }
   return true;
+}
+
+// Allocates the block behind the matched ones and copies what another block knows of it. Called
+// right after the lookup: a later Allocate could take the block to copy from.
+void Scheduler::TakePartialHit(const PrefixMatch& match, Sequence* sequence) {
+  if (!match.partial_block || match.num_partial_tokens < kMinPartialTokens) {
+    return;
+  }
+  const std::optional<BlockId> block = block_manager_->Allocate();
+  WHINCHAT_CHECK(block.has_value());
+  sequence->block_table.push_back(*block);
+  sequence->num_computed_tokens += match.num_partial_tokens;
+  if (*block != *match.partial_block) {
+    kv_cache_->CopyBlock(*match.partial_block, *block);
+  }
 }
 
 void Scheduler::ScheduleChunk(Sequence* sequence) {
@@ -135,7 +141,7 @@ void Scheduler::ScheduleChunk(Sequence* sequence) {
   token_budget_ -= num_tokens;
 }
 
-// Gets the block of the newest token. False if the sequence itself had to be preempted.
+// Gets the blocks its tokens still lack. False if the sequence itself had to be preempted.
 bool Scheduler::GrowBlockTable(Sequence* sequence) {
   while (sequence->block_table.size() < NumBlocksFor(sequence->NumTokens())) {
     if (const auto block = block_manager_->Allocate()) {

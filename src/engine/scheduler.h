@@ -50,6 +50,7 @@ class Scheduler {
   void SchedulePrefills();
   void AdmitWaiting();
   bool Admit(Sequence* sequence);
+  void TakePartialHit(const PrefixMatch& match, Sequence* sequence);
   void ScheduleChunk(Sequence* sequence);
   bool GrowBlockTable(Sequence* sequence);
   void Preempt(Sequence* sequence);

@@ -38,11 +38,7 @@ std::span<const float> LogitsProcessors::Apply(std::span<const float> logits) {
   }
   logits_.assign(logits.begin(), logits.end());
   if (has_min_tokens) {
-    for (const TokenId token_id : stop_token_ids_) {
-      if (float* logit = Find(logits_, token_id)) {
-        *logit = -std::numeric_limits<float>::infinity();
-      }
-    }
+    ForbidStopTokens();
   }
   for (const auto& [token_id, bias] : logit_bias_) {
     if (float* logit = Find(logits_, token_id)) {
@@ -53,6 +49,14 @@ std::span<const float> LogitsProcessors::Apply(std::span<const float> logits) {
     ApplyPenalties();
   }
   return logits_;
+}
+
+void LogitsProcessors::ForbidStopTokens() {
+  for (const TokenId token_id : stop_token_ids_) {
+    if (float* logit = Find(logits_, token_id)) {
+      *logit = -std::numeric_limits<float>::infinity();
+    }
+  }
 }
 
 void LogitsProcessors::ApplyPenalties() {

@@ -29,6 +29,7 @@ class LogitsProcessors {
   };
 
   SeenToken& Seen(TokenId token_id);
+  void ForbidStopTokens();
   void ApplyPenalties();
 
   float repetition_penalty_;

@@ -4,8 +4,13 @@
 
 namespace whinchat {
 
+namespace {
+
+constexpr int kNumRounds = 10;
+
+}  // namespace
+
 std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  constexpr int kNumRounds = 10;
   for (int round = 0; round < kNumRounds; ++round) {
     const uint64_t product0 = uint64_t{0xD2511F53} * counter[0];
     const uint64_t product1 = uint64_t{0xCD9E8D57} * counter[2];

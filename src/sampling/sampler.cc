@@ -31,7 +31,7 @@ struct Sampler::State {
   TokenId DrawFromTop(std::span<const float> logits, const Softmax& softmax, double random);
   bool CutToNucleus(double total);
   double WeighCandidates(const Softmax& softmax);
-  void AddLogprobs(std::span<const float> raw_logits, SampledToken* token);
+  void AddLogprobs(std::span<const float> raw_logits, int num_logprobs, SampledToken* token);
 
   const SamplingParams params;
   LogitsProcessors processors;
@@ -49,16 +49,15 @@ Sampler& Sampler::operator=(Sampler&&) noexcept = default;
 SampledToken Sampler::Sample(std::span<const float> logits, int position) {
   WHINCHAT_CHECK(!logits.empty());
   const std::span<const float> processed = state_->processors.Apply(logits);
-  std::optional<Candidate> greatest = SelectGreatest(processed);
   SampledToken token;
-  if (greatest) {
+  if (const auto greatest = SelectGreatest(processed)) {
     token.token_id = state_->Choose(processed, *greatest, position);
-  } else if ((greatest = SelectGreatest(logits))) {  // everything is masked: the model's own choice
-    token.token_id = greatest->token_id;
+  } else if (const auto forbidden = SelectGreatest(logits)) {
+    token.token_id = forbidden->token_id;  // everything is masked: the model's own choice
   }
   state_->processors.Append(token.token_id);
   if (state_->params.num_logprobs) {
-    state_->AddLogprobs(logits, &token);
+    state_->AddLogprobs(logits, *state_->params.num_logprobs, &token);
   }
   return token;
 }
@@ -138,7 +137,9 @@ bool Sampler::State::CutToNucleus(double total) {
   return weights.size() < candidates.size();  // min_p ended it: there is no more to come
 }
 
-void Sampler::State::AddLogprobs(std::span<const float> raw_logits, SampledToken* token) {
+void Sampler::State::AddLogprobs(std::span<const float> raw_logits,
+                                 int num_logprobs,
+                                 SampledToken* token) {
   const std::optional<Candidate> greatest = SelectGreatest(raw_logits);
   if (!greatest) {
     token->logprob = -std::numeric_limits<float>::infinity();
@@ -155,8 +156,8 @@ void Sampler::State::AddLogprobs(std::span<const float> raw_logits, SampledToken
                : static_cast<float>(finite(logit) - finite(greatest->logit) - log_total);
   };
   token->logprob = logprob_of(raw_logits[static_cast<size_t>(token->token_id)]);
-  if (*params.num_logprobs > 0) {
-    SelectTop(raw_logits, *params.num_logprobs, &candidates);
+  if (num_logprobs > 0) {
+    SelectTop(raw_logits, num_logprobs, &candidates);
     for (const Candidate& candidate : candidates) {
       token->top_logprobs.push_back({candidate.token_id, logprob_of(candidate.logit)});
     }

@@ -22,6 +22,19 @@ inline bool HasLogitAbove(const float* logits, float threshold) {
   return is_above != 0;
 }
 
+template <typename Visit>
+void VisitTileAbove(std::span<const float> logits,
+                    size_t begin,
+                    size_t end,
+                    const float* threshold,
+                    const Visit& visit) {
+  for (size_t i = begin; i < end; ++i) {
+    if (logits[i] > *threshold) {
+      visit(i);
+    }
+  }
+}
+
 // Calls visit(index) for each logit that is above *threshold, which `visit` may raise.
 template <typename Visit>
 void VisitAbove(std::span<const float> logits, const float* threshold, const Visit& visit) {
@@ -30,11 +43,7 @@ void VisitAbove(std::span<const float> logits, const float* threshold, const Vis
     if (end - begin == kTileTokens && !HasLogitAbove(logits.data() + begin, *threshold)) {
       continue;
     }
-    for (size_t i = begin; i < end; ++i) {
-      if (logits[i] > *threshold) {
-        visit(i);
-      }
-    }
+    VisitTileAbove(logits, begin, end, threshold, visit);
   }
 }
 

@@ -48,6 +48,8 @@ EngineOptions Options(int max_num_seqs, int max_num_batched_tokens, int num_kv_b
 
 TEST(EngineScheduling, TwelveAnswersTogetherEqualTheSameTwelveAlone) {
   FakeModelControl control;
+  Gate gate;
+  control.before_forward = [&] { gate.Wait(); };
   Engine engine(MakeFakeModel(&control), Options(12, 40, 100));
   std::vector<Request> requests;
   std::vector<std::shared_ptr<TokenStream>> streams;
@@ -56,6 +58,7 @@ TEST(EngineScheduling, TwelveAnswersTogetherEqualTheSameTwelveAlone) {
     requests.back().sampling.seed = i;
     streams.push_back(engine.Submit(requests.back()));
   }
+  gate.Open();
   size_t largest_batch = 0;
   for (size_t i = 0; i < 12; ++i) {
     SCOPED_TRACE(i);
