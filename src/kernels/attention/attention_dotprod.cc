@@ -5,6 +5,7 @@
 // PV: a lane is a dimension; p is u8 and SDOT can't mix signs, so V's top bit is flipped to
 // code + 128 and the sum starts at -128 * sum_t p_t (in wrapping arithmetic), then u8 x u8.
 // Register tiles of 4 queries x 16 lanes: 16 sums, 4 registers of K or V, 4 of queries.
+// Run under emulation only: no speed is known.
 #include <arm_neon.h>
 
 #include <cstddef>
