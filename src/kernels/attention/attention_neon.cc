@@ -6,6 +6,7 @@
 // 2 * 127 * 127 = 32258) fit 16 bits before the pairwise add. PV: p is u8, so V's top bit is
 // flipped to code + 128, one u8 product at a time, and 128 * sum_t p_t is taken off at the end. A
 // register of sums holds two partial sums for each of two lanes; the last step joins them.
+// Run under emulation only: no speed is known.
 #include <arm_neon.h>
 
 #include <cstddef>

@@ -2,6 +2,11 @@
 // The elementwise functions, written once over a vector of 16 fp32 lanes (`V`: Vec16Scalar,
 // Vec16Avx2, ...). Each elementwise_<isa>.cc instantiates them for its own vector. All is in an
 // unnamed namespace: code compiled for one ISA must never be merged with another's by the linker.
+//
+// Measured 2026-12-01, Xeon 2.6 GHz, one thread, operands in the caches, GB/s read and written:
+//                  rms_norm 1024  quantize_row 3072  silu_mul 3072  write_kv 128  argmax 151,936
+//   avx2                     135                 15             33            13             104
+//   avx512vnni               117                 17             40            24             100
 #pragma once
 
 #include <cstddef>
