@@ -165,7 +165,8 @@ void Decoder::RunForward(Worker& worker) {
 void Decoder::Embed(Worker& worker) {
   const WorkRange rows = worker.Split(plan_.num_rows());
   for (int row = rows.begin; row < rows.end; ++row) {
-    float* hidden = buffers_.hidden + static_cast<size_t>(row * config_.hidden_size);
+    float* hidden =
+        buffers_.hidden + static_cast<size_t>(row) * static_cast<size_t>(config_.hidden_size);
     kernels::UnpackRow(
         weights_->embed_tokens, plan_.rows()[static_cast<size_t>(row)].token_id, hidden);
   }

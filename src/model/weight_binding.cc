@@ -175,6 +175,7 @@ bool BindToFile(const std::vector<WeightSpec>& specs,
       weights->total_bytes += tensors[i]->bytes.size();
     }
   }
+  file->file().WillNeed(0, file->file().bytes().size());
   weights->file = std::move(file);
   return true;
 }
