@@ -5,12 +5,20 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "checkpoint/foreign_bytes.h"
 #include "checkpoint/gguf.h"
 #include "checkpoint/hugging_face.h"
+#include "tensor/tensor_view.h"
 
 namespace whinchat {
 namespace {

@@ -2,6 +2,8 @@
 #include "checkpoint/file_stamp.h"
 
 #include <chrono>
+#include <filesystem>
+#include <string>
 #include <system_error>
 
 #include "base/error.h"

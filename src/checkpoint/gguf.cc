@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/gguf.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <limits>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "checkpoint/byte_reader.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/file_stamp.h"
 #include "checkpoint/foreign_bytes.h"
 #include "checkpoint/gguf_parser.h"
+#include "tensor/tensor_view.h"
 
 namespace whinchat {
 namespace {
@@ -67,6 +77,7 @@ std::vector<int32_t> ReadIntegers(const GgufArray& array, const std::string& fil
                  PrintableName(array.key),
                  element);
     }
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): an int8 is a number here, not a character.
     values[i] = static_cast<int32_t>(element);
   }
   return values;

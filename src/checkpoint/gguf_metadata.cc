@@ -3,9 +3,14 @@
 // in it, and only then, if it is small, turned into JSON: the vocabulary stays where it is.
 #include "checkpoint/gguf_metadata.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
+#include "base/error.h"
 #include "base/utf8.h"
 #include "checkpoint/foreign_bytes.h"
 

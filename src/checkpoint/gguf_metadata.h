@@ -2,6 +2,7 @@
 // The key-value part of a GGUF file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "checkpoint/byte_reader.h"

@@ -6,15 +6,24 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "checkpoint/byte_reader.h"
 #include "checkpoint/foreign_bytes.h"
 #include "checkpoint/gguf_metadata.h"
+#include "tensor/dtype.h"
+#include "tensor/tensor_view.h"
 
 namespace whinchat {
 namespace {

@@ -2,18 +2,28 @@
 #include "checkpoint/hugging_face.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/file_stamp.h"
 #include "checkpoint/foreign_bytes.h"
 #include "checkpoint/json_text.h"
 #include "checkpoint/safetensors.h"
+#include "tensor/tensor_view.h"
 
 namespace whinchat {
 namespace {

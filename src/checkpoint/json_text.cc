@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/json_text.h"
 
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 

@@ -9,8 +9,17 @@
 #include <xxhash.h>
 
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -18,6 +27,7 @@
 #include "checkpoint/foreign_bytes.h"
 #include "checkpoint/json_text.h"
 #include "checkpoint/packed_format.h"
+#include "tensor/panel_matrix.h"
 
 namespace whinchat {
 namespace {

@@ -3,8 +3,17 @@
 // holds their checksums, so its place is kept free (checksums have a fixed width) and it is written
 // last.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <utility>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/check.h"

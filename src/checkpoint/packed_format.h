@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checkpoint/packed_file.h"
+#include "tensor/panel_matrix.h"
 
 namespace whinchat {
 

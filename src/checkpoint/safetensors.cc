@@ -3,15 +3,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "checkpoint/byte_reader.h"
 #include "checkpoint/foreign_bytes.h"
 #include "checkpoint/safetensors_header.h"
+#include "tensor/dtype.h"
+#include "tensor/tensor_view.h"
 
 namespace whinchat {
 namespace {

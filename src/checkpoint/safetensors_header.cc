@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/safetensors_header.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "checkpoint/foreign_bytes.h"

@@ -4,8 +4,12 @@
 #include "kernels/pack/block_codes.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
+#include "tensor/dtype.h"
 #include "tensor/float16.h"
 
 namespace whinchat::kernels {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a file as fp32. Products and sums are done in fp32 in the order of GGUF's definition, so
 // the bits are those of its reference implementation.
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "kernels/pack/block_codes.h"
 #include "kernels/pack/pack.h"
+#include "tensor/dtype.h"
 #include "tensor/float16.h"
 
 namespace whinchat::kernels {

@@ -5,13 +5,19 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
+#include <string_view>
 
 #include "base/check.h"
 #include "kernels/pack/block_codes.h"
 #include "kernels/pack/pack.h"
 #include "kernels/pack/round_group.h"
+#include "tensor/dtype.h"
 #include "tensor/float16.h"
+#include "tensor/panel_matrix.h"
 
 namespace whinchat::kernels {
 namespace {
@@ -48,18 +54,17 @@ PackResult CopyPiece(PackedType type,
                      const uint8_t* source,
                      int count,
                      RowPiece& piece) {
-  const int block_elements = BlockElements(dtype);
+  const auto block_elements = static_cast<size_t>(BlockElements(dtype));
   const int bias = CodeBias(type);
   BlockCodes block;
-  for (int begin = 0; begin < count; begin += block_elements, source += BlockBytes(dtype)) {
+  for (int begin = 0; begin < count; begin += BlockElements(dtype), source += BlockBytes(dtype)) {
     format.decode(source, block);
-    for (int i = 0; i < block_elements; ++i) {
-      piece.codes[static_cast<size_t>(begin + i)] =
-          static_cast<uint8_t>(block.codes[static_cast<size_t>(i)] + bias);
+    const auto first = static_cast<size_t>(begin);
+    for (size_t i = 0; i < block_elements; ++i) {
+      piece.codes[first + i] = static_cast<uint8_t>(block.codes[i] + bias);
     }
-    for (int group = 0; group < block_elements / kGroupSize; ++group) {
-      const auto from = static_cast<size_t>(group);
-      const auto to = static_cast<size_t>(begin / kGroupSize + group);
+    for (size_t from = 0; from < block_elements / kGroupSize; ++from) {
+      const size_t to = first / kGroupSize + from;
       PackResult result = StoreFloat16(block.scales[from], piece.scales[to]);
       if (result == PackResult::kOk && format.has_mins) {
         result = StoreFloat16(block.mins[from], piece.mins[to]);

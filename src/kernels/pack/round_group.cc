@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "tensor/float16.h"
+#include "tensor/panel_matrix.h"
 
 namespace whinchat::kernels {
 namespace {

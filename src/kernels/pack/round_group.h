@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/pack/pack.h"
+#include "tensor/panel_matrix.h"
 
 namespace whinchat::kernels {
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One row of a packed matrix as fp32: the value definition of tensor/panel_matrix.h, literally.
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "base/check.h"
 #include "kernels/pack/pack.h"
 #include "tensor/float16.h"
+#include "tensor/panel_matrix.h"
 
 namespace whinchat::kernels {
 namespace {
