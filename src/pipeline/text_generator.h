@@ -15,30 +15,24 @@
 #include "chat/message.h"
 #include "engine/engine.h"
 #include "model/model.h"
+#include "pipeline/generation_defaults.h"
 #include "tokenizer/tokenizer.h"
 
 namespace whinchat {
 
-// Sampling defaults of the model (generation_config.json), by thinking mode.
-struct GenerationDefaults {
-  SamplingParams thinking;
-  SamplingParams non_thinking;
-  std::vector<TokenId> eos_token_ids;
-};
-
 struct LoadOptions {
   std::filesystem::path model_path;
   WeightMode weights = WeightMode::kAuto;
-  std::filesystem::path packed_cache_dir;  // empty: no packed cache
+  std::filesystem::path packed_cache_dir;    // empty: no packed cache
   std::optional<std::string> chat_template;  // overrides the model's own
-  int num_threads = 0;                     // 0: chosen from the machine (cgroup, affinity, clusters)
-  std::optional<int> max_model_len;        // nothing: min(model's, 8192), shrunk to fit memory
-  std::optional<size_t> memory_bytes;      // budget; nothing: half of what is free, cgroup honoured
+  int num_threads = 0;                 // 0: chosen from the machine (cgroup, affinity, clusters)
+  std::optional<int> max_model_len;    // nothing: min(model's, 8192), shrunk to fit memory
+  std::optional<size_t> memory_bytes;  // budget; nothing: half of what is free, cgroup honoured
   int max_num_seqs = 8;
   int max_num_batched_tokens = 512;
   int max_num_waiting = 64;
   bool enable_prefix_caching = true;
-  bool enable_thinking = false;            // default when a request does not say
+  bool enable_thinking = false;  // default when a request does not say
   std::function<void(std::string_view stage, double fraction)> on_progress;  // may be empty
 };
 
@@ -46,9 +40,9 @@ struct LoadOptions {
 struct GenerationDelta {
   std::string content;
   std::string reasoning_content;
-  std::vector<SampledToken> logprobs;   // of the tokens that became final with this piece
+  std::vector<SampledToken> logprobs;  // of the tokens that became final with this piece
   FinishReason finish_reason = FinishReason::kNone;
-  std::string stop_reason;              // the stop string or the name of the stop token, if any
+  std::string stop_reason;  // the stop string or the name of the stop token, if any
 };
 
 struct Usage {
@@ -60,10 +54,10 @@ struct Usage {
 
 struct GenerateOptions {
   SamplingParams sampling;
-  std::vector<std::string> stop;        // stop strings; not part of the output
+  std::vector<std::string> stop;  // ends the answer (not the thought, if that is separate)
   bool include_stop_str_in_output = false;
   bool skip_special_tokens = true;
-  bool separate_reasoning = true;       // thought into reasoning_content
+  bool separate_reasoning = true;  // thought into reasoning_content
   std::string cache_salt;
   int priority = 0;
 };
