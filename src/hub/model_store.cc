@@ -40,6 +40,15 @@ fs::path FolderFrom(const char* own_variable,
   return HomeFolder() / xdg_default / inside;
 }
 
+std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result;
+  for (size_t at = text.find(from); at != std::string_view::npos; at = text.find(from)) {
+    result.append(text.substr(0, at)).append(to);
+    text.remove_prefix(at + from.size());
+  }
+  return result.append(text);
+}
+
 std::vector<fs::path> SortedEntries(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code error;
@@ -86,10 +95,7 @@ void AddHuggingFaceModels(std::vector<LocalModel>* models) {
     if (!name.starts_with("models--")) {
       continue;
     }
-    name = name.substr(8);
-    if (const size_t dashes = name.find("--"); dashes != std::string::npos) {
-      name.replace(dashes, 2, "/");
-    }
+    name = ReplaceAll(name.substr(8), "--", "/");
     for (const fs::path& snapshot : SortedEntries(entry / "snapshots")) {
       if (IsModelFolder(snapshot)) {
         models->push_back({name, snapshot});
@@ -108,10 +114,7 @@ void AddModelScopeModels(std::vector<LocalModel>* models) {
       const size_t first = models->size();
       AddModelsOf(owner, owner.filename().string() + "/", models);
       for (size_t i = first; i < models->size(); ++i) {
-        std::string& name = (*models)[i].name;
-        for (size_t at = name.find("___"); at != std::string::npos; at = name.find("___")) {
-          name.replace(at, 3, ".");
-        }
+        (*models)[i].name = ReplaceAll((*models)[i].name, "___", ".");
       }
     }
   }
