@@ -2,7 +2,10 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "base/check.h"
 

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/added_token_matcher.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
 #include "base/utf8.h"
+#include "tokenizer/char_class.h"
+#include "tokenizer/tokenizer.h"
 
 namespace whinchat {
 namespace {

@@ -2,12 +2,21 @@
 #include "tokenizer/byte_pair_encoder.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <memory>
+#include <limits>
+#include <optional>
 #include <queue>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/token_id.h"
+#include "tokenizer/char_pair_filter.h"
+#include "tokenizer/tokenizer.h"
 
 namespace whinchat {
 

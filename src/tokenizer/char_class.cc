@@ -2,6 +2,9 @@
 #include "tokenizer/char_class.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "base/check.h"

@@ -2,6 +2,9 @@
 #include "tokenizer/char_pair_filter.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 namespace whinchat {
 namespace {

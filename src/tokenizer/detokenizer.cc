@@ -2,9 +2,12 @@
 #include "tokenizer/detokenizer.h"
 
 #include <cstddef>
+#include <string>
 #include <utility>
 
+#include "base/token_id.h"
 #include "base/utf8.h"
+#include "tokenizer/tokenizer.h"
 
 namespace whinchat {
 

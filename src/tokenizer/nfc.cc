@@ -9,10 +9,14 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "tokenizer/char_class.h"
 
 namespace whinchat {
 namespace {

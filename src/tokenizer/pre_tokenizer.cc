@@ -7,9 +7,13 @@
 //   Llama-3  the same with \p{N}{1,3}
 #include "tokenizer/pre_tokenizer.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/utf8.h"
+#include "tokenizer/char_class.h"
+#include "tokenizer/tokenizer.h"
 
 namespace whinchat {
 namespace {

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "base/check.h"
+#include "base/token_id.h"
 
 namespace whinchat {
 namespace {

@@ -5,10 +5,18 @@
 #include "tokenizer/tokenizer.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/token_id.h"
 #include "base/utf8.h"
 #include "tokenizer/added_token_matcher.h"
 #include "tokenizer/byte_pair_encoder.h"

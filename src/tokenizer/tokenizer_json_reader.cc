@@ -3,7 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "tokenizer/tokenizer.h"

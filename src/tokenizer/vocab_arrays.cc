@@ -3,9 +3,14 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
+#include "base/token_id.h"
+#include "tokenizer/tokenizer.h"
 
 namespace whinchat {
 namespace {
