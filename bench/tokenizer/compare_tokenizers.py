@@ -49,7 +49,7 @@ def seconds(encode, strings):
     return time.perf_counter() - start
 
 
-def own_seconds(program, tokenizer, text_path, kind, num_bytes):
+def own_seconds(program, tokenizer, text_path, kind):
     name = f"{text_path.stem}/{kind}"
     command = [
         program,
@@ -59,7 +59,7 @@ def own_seconds(program, tokenizer, text_path, kind, num_bytes):
         "--benchmark_format=json",
     ]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return num_bytes / json.loads(output)["benchmarks"][0]["bytes_per_second"]
+    return json.loads(output)["benchmarks"][0]["real_time"] * 1e-9
 
 
 def main():
@@ -90,9 +90,7 @@ def main():
             seconds(reference.encode, strings)
             seconds(other.encode_ordinary, strings)
             for _ in range(arguments.rounds):
-                times["own"].append(
-                    own_seconds(arguments.program, tokenizer_path, path, kind, num_bytes)
-                )
+                times["own"].append(own_seconds(arguments.program, tokenizer_path, path, kind))
                 times["reference"].append(seconds(reference.encode, strings))
                 times["other"].append(seconds(other.encode_ordinary, strings))
             own, ref, oth = (num_bytes / 1e6 / statistics.median(t) for t in times.values())
