@@ -138,12 +138,13 @@ def test_an_idle_server_ends_at_once(start_server):
 
 def test_a_second_signal_ends_the_program_at_once(start_server):
     server = start_server()
-    server.open_stream(max_tokens=8000)
+    stream = server.open_stream(max_tokens=8000)
     server.process.send_signal(signal.SIGTERM)
     time.sleep(0.3)
     assert server.process.poll() is None
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(5) == 128 + signal.SIGTERM
+    stream.close()
 
 
 def test_a_body_beyond_the_limit_is_413(server):
