@@ -230,7 +230,8 @@ void PrintTable(const nlohmann::ordered_json& json) {
 }
 
 void Bench(const BenchFlags& flags) {
-  const int num_threads = flags.threads > 0 ? flags.threads : DefaultNumThreads(ReadCpuTopology(AllowedCpus()));
+  const int num_threads =
+      flags.threads > 0 ? flags.threads : DefaultNumThreads(ReadCpuTopology(AllowedCpus()));
   ThreadPool pool(num_threads);
   const std::unique_ptr<Model> model = LoadBenchModel(flags, &pool);
   const BenchResult result = RunBench(model.get(), flags);

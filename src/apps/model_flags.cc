@@ -107,7 +107,8 @@ LoadOptions ToLoadOptions(const ModelFlags& flags) {
   }
   const nlohmann::ordered_json kwargs = ParseTemplateKwargs(flags);
   const auto thinking = kwargs.find("enable_thinking");
-  options.enable_thinking = thinking != kwargs.end() && thinking->is_boolean() && thinking->get<bool>();
+  options.enable_thinking =
+      thinking != kwargs.end() && thinking->is_boolean() && thinking->get<bool>();
   options.num_threads = flags.threads;
   options.max_model_len = flags.max_model_len;
   if (flags.memory_mib) {

@@ -31,7 +31,8 @@ namespace {
 struct RunFlags {
   ModelFlags model;
   std::vector<std::string> prompt;
-  std::string system_prompt;
+  // Small models answer better when told what they are; --system "" sends none.
+  std::string system_prompt = "You are a helpful assistant.";
   std::optional<bool> enable_thinking;
   std::optional<int> max_tokens;
   std::optional<float> temperature;
@@ -198,8 +199,11 @@ void PrintStats(const AnswerStats& stats) {
   std::fprintf(stderr, "%s, peak memory %.0f MiB\n", FormatStats(stats).c_str(), PeakMemoryMib());
 }
 
-void AnswerOnce(TextGenerator& generator, const RunFlags& flags, const std::string& prompt) {
+// The same prompt gives the same answer each time, so that scripts can rely on it; --seed varies
+// it.
+void AnswerOnce(TextGenerator& generator, RunFlags flags, const std::string& prompt) {
   CatchInterrupts();
+  flags.seed = flags.seed.value_or(0);
   const ChatSession session(flags.system_prompt);
   const Answer answer = StreamAnswer(generator, session.MessagesWith(prompt), flags, std::nullopt);
   PrintStats(answer.stats);
@@ -270,7 +274,7 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
   auto flags = std::make_shared<RunFlags>();
   command->add_option("prompt", flags->prompt, "Answer this and leave");
   AddModelFlags(command, &flags->model);
-  command->add_option("--system", flags->system_prompt, "System prompt");
+  command->add_option("--system", flags->system_prompt, "System prompt (\"\": none)");
   command->add_flag("--think,!--no-think", flags->enable_thinking, "Think before answering");
   command->add_option("--max-tokens", flags->max_tokens, "Longest answer in tokens")
       ->check(CLI::Range(1, 1 << 20));
@@ -278,7 +282,10 @@ void AddRunCommand(CLI::App* app, int* exit_code) {
       ->check(CLI::Range(0.0F, 2.0F));
   command->add_option("--top-p", flags->top_p)->check(CLI::Range(0.0F, 1.0F));
   command->add_option("--top-k", flags->top_k)->check(CLI::Range(0, 1 << 20));
-  command->add_option("--seed", flags->seed, "The same seed gives the same answer");
+  command->add_option(
+      "--seed",
+      flags->seed,
+      "The same seed gives the same answer (default: 0 for one prompt, random in a chat)");
   command->callback([flags, exit_code] {
     Run(*flags);
     *exit_code = 0;

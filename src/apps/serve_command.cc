@@ -32,10 +32,12 @@ struct ServeFlags {
 void AddServerFlags(CLI::App* command, ServerOptions* server) {
   command->add_option("--host", server->host, "0.0.0.0 answers other machines too");
   command->add_option("--port", server->port, "0 takes any free port");
-  command->add_option("--served-model-name", server->served_model_names,
+  command->add_option("--served-model-name",
+                      server->served_model_names,
                       "Names in the API; the first is in answers");
   command->add_option("--api-key", server->api_keys, "Key that clients must send; may be repeated");
-  command->add_option("--allowed-origins", server->allowed_origins,
+  command->add_option("--allowed-origins",
+                      server->allowed_origins,
                       "Web pages that may call this beside localhost's; '*' is any");
   command->add_option("--max-connections", server->max_connections)->check(CLI::Range(1, 1 << 20));
 }
@@ -43,10 +45,10 @@ void AddServerFlags(CLI::App* command, ServerOptions* server) {
 void AddVllmFlags(CLI::App* command, ServeFlags* flags) {
   command->add_option("--tensor-parallel-size", flags->tensor_parallel_size, "Only 1 here");
   command->add_flag("--enable-auto-tool-choice", flags->enable_auto_tool_choice, "Always on here");
-  command->add_option("--tool-call-parser", flags->tool_call_parser,
-                      "Accepted; the model's own form is read");
-  command->add_option("--reasoning-parser", flags->reasoning_parser,
-                      "Accepted; thoughts are always split off");
+  command->add_option(
+      "--tool-call-parser", flags->tool_call_parser, "Accepted; the model's own form is read");
+  command->add_option(
+      "--reasoning-parser", flags->reasoning_parser, "Accepted; thoughts are always split off");
   command->add_option("--kv-cache-dtype", flags->kv_cache_dtype, "auto or int8: it is int8");
 }
 
