@@ -12,7 +12,11 @@ target_include_directories(fmt::fmt SYSTEM INTERFACE ${header_folder})
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
 
 if(WHINCHAT_BUILD_TESTS)
-  enable_testing()
-  set(INSTALL_GTEST OFF)
-  add_subdirectory(/usr/src/googletest ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+    enable_testing()
+    set(INSTALL_GTEST OFF)
+    add_subdirectory(
+        /usr/src/googletest
+        ${PROJECT_BINARY_DIR}/googletest
+        EXCLUDE_FROM_ALL
+    )
 endif()

@@ -18,7 +18,9 @@ MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 6
 SUFFIXES = {".cc", ".h", ".py", ".rs", ".sh", ".ts", ".cmake"}
 FOLDERS = ["src", "include", "tests", "bench", "tools", "python", "rust", "web", "cmake"]
-FORBIDDEN_NAMES = set(["util", "utils", "helper", "helpers", "common", "misc", "manager", "data", "info", "impl"])
+FORBIDDEN_NAMES = set(
+    ["util", "utils", "helper", "helpers", "common", "misc", "manager", "data", "info", "impl"]
+)
 
 
 def source_files(root: pathlib.Path) -> list[pathlib.Path]:

@@ -53,9 +53,13 @@ def random_blocks(rng, dtype):
     num_blocks = NUM_RANDOM_VALUES // block_elements
     blocks = rng.integers(0, 256, size=(num_blocks, block_bytes), dtype=np.uint8)
     for offset in SCALE_OFFSETS[dtype]:
-        scales = np.exp(rng.uniform(np.log(1e-4), np.log(0.1), size=num_blocks)) * rng.choice([-1, 1], size=num_blocks)
+        scales = np.exp(rng.uniform(np.log(1e-4), np.log(0.1), size=num_blocks)) * rng.choice(
+            [-1, 1], size=num_blocks
+        )
         scales[0] = 3e-6  # an fp16 denormal
-        blocks[:, offset : offset + 2] = scales.astype(np.float16).view(np.uint8).reshape(num_blocks, 2)
+        blocks[:, offset : offset + 2] = (
+            scales.astype(np.float16).view(np.uint8).reshape(num_blocks, 2)
+        )
     return blocks.reshape(-1)
 
 
@@ -106,7 +110,9 @@ def write_small_file(folder):
     def add_tensor(name, data, shape, dtype):
         raw = None if dtype in (Type.F32, Type.F16) else dtype
         writer.add_tensor(name, data, raw_shape=None if raw is None else data.shape, raw_dtype=raw)
-        tensors.append({"name": name, "dtype": dtype.name, "shape": shape, "fnv1a": fnv1a(data.tobytes())})
+        tensors.append(
+            {"name": name, "dtype": dtype.name, "shape": shape, "fnv1a": fnv1a(data.tobytes())}
+        )
 
     add_tensor("vector.f32", rng.normal(size=7).astype(np.float32), [7], Type.F32)
     add_tensor("matrix.f16", rng.normal(size=(3, 5)).astype(np.float16), [3, 5], Type.F16)

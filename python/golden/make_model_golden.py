@@ -234,7 +234,9 @@ def load_gguf_fp32(path):
         attn_implementation="eager",
     )
 
-    def halves(name, num_heads):  # rows of a head: pairs side by side -> first halves, second halves
+    def halves(
+        name, num_heads
+    ):  # rows of a head: pairs side by side -> first halves, second halves
         w = tensors[name]
         head = w.reshape(num_heads, w.shape[0] // num_heads // 2, 2, w.shape[1])
         return head.swapaxes(1, 2).reshape(w.shape)

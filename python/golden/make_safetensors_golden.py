@@ -56,18 +56,25 @@ def main():
     for shard in SHARDS:
         part = {name: tensors[name] for name in tensors if weight_map[name] == shard}
         save_file(part, folder / "sharded" / shard, metadata={"format": "pt"})
-    index = {"metadata": {"total_size": sum(t.nbytes for t in tensors.values())}, "weight_map": weight_map}
+    index = {
+        "metadata": {"total_size": sum(t.nbytes for t in tensors.values())},
+        "weight_map": weight_map,
+    }
     (folder / "sharded/model.safetensors.index.json").write_text(json.dumps(index, indent=1) + "\n")
     contents = [
         {
             "name": name,
             "dtype": str(tensor.dtype).removeprefix("torch."),
             "shape": list(tensor.shape),
-            "fnv1a": fnv1a(bytes(tensor.flatten().view(torch.uint8).tolist()) if tensor.numel() else b""),
+            "fnv1a": fnv1a(
+                bytes(tensor.flatten().view(torch.uint8).tolist()) if tensor.numel() else b""
+            ),
         }
         for name, tensor in tensors.items()
     ]
-    versions = {package: importlib.metadata.version(package) for package in ("safetensors", "torch")}
+    versions = {
+        package: importlib.metadata.version(package) for package in ("safetensors", "torch")
+    }
     made = {"seed": SEED, "made_with": versions, "tensors": contents}
     (folder / "contents.json").write_text(json.dumps(made, indent=1) + "\n")
 

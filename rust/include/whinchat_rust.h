@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C boundary of the Rust library: Jinja chat templates. Text crosses it as UTF-8 with a length,
-// never zero-terminated. No panic crosses it, no pointer is kept, and every call may be made from any
-// thread; one template may be rendered by many threads at once.
+// never zero-terminated. No panic crosses it, no pointer is kept, and every call may be made from
+// any thread; one template may be rendered by many threads at once.
 #pragma once
 
 #include <stddef.h>
