@@ -105,11 +105,10 @@ def print_table(reports: list[dict]) -> bool:
             is_met = row["ratio_median"] >= row["bar"]
             all_met &= is_met
             spread = f"{row['ratio_min']:.2f}-{row['ratio_max']:.2f}"
-            print(
-                f"{report['model']:26} {metric:8} {row['own_median']:9.1f} {row['peer_median']:9.1f}"
-                f"  {row['ratio_median']:5.2f} ({spread:>9})  >= {row['bar']}"
-                f"  {'met' if is_met else 'NOT MET'}"
-            )
+            speeds = f"{row['own_median']:9.1f} {row['peer_median']:9.1f}"
+            verdict = f">= {row['bar']}  {'met' if is_met else 'NOT MET'}"
+            name = f"{report['model']:26} {metric:8}"
+            print(f"{name} {speeds}  {row['ratio_median']:5.2f} ({spread:>9})  {verdict}")
     return all_met
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails if a file in src/ includes a header of a module that its line in src/MODULES does not list."""
+"""Fails if a file in src/ includes a header of a module that src/MODULES does not list for it."""
 
 import pathlib
 import re

@@ -218,7 +218,10 @@ def load_fp32(folder):
 def load_gguf_fp32(path):
     """A Llama GGUF file, dequantized by the gguf package, as transformers' model in fp32."""
     reader = gguf.GGUFReader(path)
-    value = lambda key: reader.get_field("llama." + key).contents()
+
+    def value(key):
+        return reader.get_field("llama." + key).contents()
+
     tensors = {t.name: gguf.quants.dequantize(t.data, t.tensor_type) for t in reader.tensors}
     config = LlamaConfig(
         hidden_size=value("embedding_length"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes tests/golden/safetensors/: two small Hugging Face folders written by the safetensors package.
+"""Makes tests/golden/safetensors/: two small Hugging Face folders written by safetensors itself.
 
 single/ has one model.safetensors with a tensor of every dtype the reader knows; sharded/ has the
 same tensors in two files with an index. contents.json tells what is in them, data by FNV-1a.
