@@ -64,9 +64,9 @@ class ThreadPool {
 
   const int num_threads_;
   const std::function<void(Worker&)>* task_ = nullptr;
-  alignas(64) std::atomic<uint32_t> epoch_{0};   // one more for each Run; workers wait on it
-  alignas(64) std::atomic<int> num_running_{0};  // workers that have not finished this Run
-  alignas(64) std::atomic<int> num_arrived_{0};  // at the barrier
+  alignas(64) std::atomic<uint32_t> epoch_{0};     // one more for each Run; workers wait on it
+  alignas(64) std::atomic<uint32_t> num_done_{0};  // workers that have finished this Run
+  alignas(64) std::atomic<int> num_arrived_{0};    // at the barrier
   alignas(64) std::atomic<uint32_t> barrier_phase_{0};
   std::atomic<bool> is_stopping_{false};
   std::vector<std::thread> threads_;
