@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which spellings of a model's name a server answers to: base name, hub id, short name, aliases,
-// in any case. "Qwen/Qwen3-0.6B", "qwen3:0.6b", "qwen3-0_6b-int8" and "Qwen-0.6B" are one model.
+// in any case and spelling (hub/model_names.h).
 #pragma once
 
 #include <set>
@@ -26,11 +26,7 @@ class ModelNames {
 
  private:
   std::vector<std::string> listed_;
-  std::set<std::string, std::less<>> accepted_;  // canonical forms
+  std::set<std::string, std::less<>> accepted_;  // canonical spellings
 };
-
-// Lower case; no owner, no file extension, no suffix that names a quantization; one separator:
-// "Qwen/Qwen3-0.6B-GGUF" -> "qwen3-0.6b", "qwen3:0_6b-int8" -> "qwen3-0.6b".
-std::string CanonicalModelName(std::string_view name);
 
 }  // namespace whinchat

@@ -3,18 +3,22 @@
 // mean a folder or file called Qwen3-0.6B, whatever its quantization.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace whinchat {
 
-// The words that tell models apart, in lower case: owner, file suffix, quantization and words like
-// "instruct" dropped. "Qwen/Qwen3-0.6B-Q4_K_M.gguf" -> {"qwen3", "0.6b"}.
-std::vector<std::string> ModelNameWords(std::string_view name);
+// Lower case; no owner, no file extension, no suffix that names a quantization; one separator:
+// "Qwen/Qwen3-0.6B-GGUF" -> "qwen3-0.6b", "qwen3:0_6b-int8" -> "qwen3-0.6b".
+std::string CanonicalModelName(std::string_view name);
 
-// Whether `requested` may mean the model called `available`: each of its words is a word of it, a
-// family without its version too ("qwen" for "qwen3"). Equal spellings in any case always match.
+// The canonical names a model answers to: its own, without "instruct" and its like, without the
+// family's version ("qwen-0.6b").
+std::set<std::string, std::less<>> ModelNameSpellings(std::string_view name);
+
+// Whether `requested` is a spelling of the model called `available`. An empty name is none.
 bool ModelNameMatches(std::string_view requested, std::string_view available);
 
 }  // namespace whinchat

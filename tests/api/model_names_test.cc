@@ -73,15 +73,6 @@ TEST(ModelNames, TheFirstServedNameIsWhatAnswersCarry) {
   }
 }
 
-TEST(ModelNames, CanonicalFormDropsOwnerStorageAndCase) {
-  EXPECT_EQ(CanonicalModelName("Qwen/Qwen3-0.6B-GGUF"), "qwen3-0.6b");
-  EXPECT_EQ(CanonicalModelName("qwen3:0_6b-int8"), "qwen3-0.6b");
-  EXPECT_EQ(CanonicalModelName("Llama-3.2-1B-Instruct-Q4_K_M.gguf"), "llama-3.2-1b-instruct");
-  EXPECT_EQ(CanonicalModelName("phi-4"), "phi-4");
-  EXPECT_EQ(CanonicalModelName("int8"), "int8");
-  EXPECT_EQ(CanonicalModelName(""), "");
-}
-
 TEST(ModelList, ListsEveryNameWithItsContext) {
   const ModelNames names("Qwen3-0.6B", {"a", "b"});
   const auto body = nlohmann::json::parse(

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hub/model_names.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace whinchat {
 namespace {
 
-using testing::ElementsAre;
-
-TEST(ModelNameWords, KeepsFamilyAndSizeOnly) {
-  EXPECT_THAT(ModelNameWords("Qwen/Qwen3-0.6B-Q4_K_M.gguf"), ElementsAre("qwen3", "0.6b"));
-  EXPECT_THAT(ModelNameWords("qwen3-0_6b-int8"), ElementsAre("qwen3", "0.6b"));
-  EXPECT_THAT(ModelNameWords("SmolLM2-135M-Instruct.Q4_1.gguf"), ElementsAre("smollm2", "135m"));
-  EXPECT_THAT(ModelNameWords("Llama-3.2-1B-IQ4_XS"), ElementsAre("llama", "3.2", "1b"));
+TEST(CanonicalModelName, DropsOwnerStorageAndCase) {
+  EXPECT_EQ(CanonicalModelName("Qwen/Qwen3-0.6B-GGUF"), "qwen3-0.6b");
+  EXPECT_EQ(CanonicalModelName("qwen3:0_6b-int8"), "qwen3-0.6b");
+  EXPECT_EQ(CanonicalModelName("Llama-3.2-1B-Instruct-Q4_K_M.gguf"), "llama-3.2-1b-instruct");
+  EXPECT_EQ(CanonicalModelName("phi-4"), "phi-4");
+  EXPECT_EQ(CanonicalModelName("int8"), "int8");
+  EXPECT_EQ(CanonicalModelName(""), "");
 }
 
 TEST(ModelNameMatches, AcceptsTheUsualSpellings) {
