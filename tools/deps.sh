@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints and installs the Debian packages that a purpose needs: deps.sh run|test|bench.
+# Prints and installs the Debian packages that a purpose needs: deps.sh run|test|full|bench.
 # Nothing is ever removed (--no-remove); sudo is asked for first. With everything there it says so
 # and returns at once. docs/dependencies.md gives the reason for each package.
 set -euo pipefail
@@ -8,9 +8,10 @@ run_packages="g++ cmake ninja-build pkg-config python3 python3-pip
   nlohmann-json3-dev libcli11-dev libfmt-dev libutf8proc-dev libxxhash-dev libedit-dev"
 test_packages="libgtest-dev libgmock-dev universal-ctags python3-venv git ccache
   g++-aarch64-linux-gnu qemu-user"
-bench_packages="libbenchmark-dev python3-venv python3-dev valgrind"
+full_packages="clang-19 libclang-rt-19-dev"
+bench_packages="libbenchmark-dev python3-venv python3-dev valgrind clang-19 libomp-19-dev"
 
-purpose=${1:?usage: deps.sh run|test|bench}
+purpose=${1:?usage: deps.sh run|test|full|bench}
 
 is_installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$'; }
 is_known() { [ -n "$(apt-cache madison "$1" 2>/dev/null)" ]; }
@@ -43,8 +44,9 @@ list_packages() {
   case $purpose in
     run) echo "$run_packages $(boost_package) $(rust_packages)" ;;
     test) echo "$test_packages" ;;
+    full) echo "$full_packages" ;;
     bench) echo "$bench_packages" ;;
-    *) echo "usage: deps.sh run|test|bench" >&2; exit 2 ;;
+    *) echo "usage: deps.sh run|test|full|bench" >&2; exit 2 ;;
   esac
 }
 

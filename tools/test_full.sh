@@ -11,7 +11,10 @@ slice_tsan() {
     ctest --preset tsan -R '^(base|engine|kv_cache|model|pipeline)$'
 }
 
-slice_aarch64() { tools/test_aarch64.sh; }
+slice_aarch64() {
+  configure_and_build aarch64
+  ctest --preset aarch64
+}
 
 slice_fuzz() { tools/fuzz.sh "${FUZZ_SECONDS:-60}"; }
 
