@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# clang-tidy on the C++ files changed since WHINCHAT_BASE (default: the last 20 commits), newest
-# first, within a time budget; what did not fit is named, never silently left out. --all: every file.
+# clang-tidy on the C++ files changed since WHINCHAT_BASE (default: the commit before),
+# within a time budget; what did not fit is named, never silently left out. --all: every file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 budget_seconds=${WHINCHAT_TIDY_SECONDS:-300}
@@ -14,7 +14,7 @@ if [ "${1:-}" = --all ]; then
   budget_seconds=86400
   files=$(git ls-files 'src/*.cc')
 else
-  base=${WHINCHAT_BASE:-$(git rev-list --max-count=20 HEAD | tail -n 1)}
+  base=${WHINCHAT_BASE:-HEAD~1}
   files=$(git diff --name-only --diff-filter=d "$base" -- 'src/*.cc')
 fi
 # Files of another architecture are not in the compilation database.

@@ -82,7 +82,8 @@ void ThreadPool::Run(const std::function<void(Worker&)>& task) {
   epoch_.notify_all();
   Worker worker(this, /*thread_idx=*/0, num_threads_);
   task(worker);
-  for (uint32_t done = num_done_.load(std::memory_order_acquire); done != num_threads_ - 1U;
+  const auto num_workers = static_cast<uint32_t>(num_threads_ - 1);
+  for (uint32_t done = num_done_.load(std::memory_order_acquire); done != num_workers;
        done = num_done_.load(std::memory_order_acquire)) {
     WaitForChange(num_done_, done, kSpinAtBarrier);
   }

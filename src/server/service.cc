@@ -115,7 +115,9 @@ void Service::RouteByPath(const std::shared_ptr<Exchange>& exchange) {
     exchange->Respond(access_.Preflight(request, allowed));
     return;
   }
-  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  // Views of both, or the choice between them would be a temporary string.
+  const std::string_view asked = request.method;
+  const std::string_view method = asked == "HEAD" ? std::string_view("GET") : asked;
   for (const Route& route : routes_) {
     if (route.method == method && PathMatches(route.path, request.path)) {
       route.handler(exchange);
