@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forward pass. All threads run it side by side and meet at barriers (B):
 //
-//   embedding rows                                  B
-//   each layer:
-//     input norm, quantized                         B   more than 2 rows; else each thread for
-//     itself q, k, v; bias, head norm, rotation, cache     B   a thread does whole heads attention
-//     by spans, output quantized          B   (one more where spans are shared out) o_proj, added
-//     to the residual                 B post-attention norm, quantized                B   as the
-//     input norm gate, up, silu, product, quantized            B   a thread does whole groups of 32
-//     columns down_proj, added to the residual              B
-//   final norm of the rows whose logits are wanted  B   as the input norm
-//   lm_head
+//   - embedding rows                                                      B
+//   - in each layer:
+//     - input norm, quantized (up to 2 rows each thread does for itself)  B if more rows
+//     - q, k, v: bias, head norm, rotation, cache; whole heads a thread   B
+//     - attention by spans, output quantized                              B, 2 if shared out
+//     - o_proj, added to the residual                                     B
+//     - post-attention norm, as the input norm                            B if more rows
+//     - gate, up, silu, product, quantized; whole groups of 32 a thread   B
+//     - down_proj, added to the residual                                  B
+//   - final norm of the rows whose logits are wanted, as the input norm   B if more rows
+//   - lm_head
 //
 // So decode has 5 barriers a layer and prefill 7. Projections go tile by tile of columns into
 // memory of the thread's own, where what follows them finds them in its cache.
