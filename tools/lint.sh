@@ -6,5 +6,6 @@ tools/check_layering.py
 tools/check_sizes.py
 tools/check_docs.py
 tools/check_kernels.py
+tools/check_executables.py
 tools/format.sh --check
 tools/tidy.sh --all

@@ -9,6 +9,7 @@ check_sources() {
   tools/check_sizes.py
   tools/check_docs.py
   tools/check_kernels.py
+  tools/check_executables.py
 }
 
 # Tiny models on each lower ISA; the kernels' own tests cover every ISA in one run already.
@@ -19,6 +20,17 @@ test_each_isa() {
     WHINCHAT_ISA=$isa GTEST_FILTER='-*SmolLm2*:Tiny/*' \
       ctest --preset release -R '^model$' --quiet
   done
+}
+
+# The README's first command as a new user has it: no model here but the one it gets.
+test_first_run() {
+  local home=$root/build/first-run answer
+  rm -rf "$home"
+  answer=$(XDG_DATA_HOME=$home/data XDG_CACHE_HOME=$home/cache HF_HOME=$home/hub \
+    MODELSCOPE_CACHE=$home/hub make run PROMPT="What is the capital of France?")
+  echo "$answer"
+  rm -rf "$home"
+  grep -q Paris <<<"$answer"
 }
 
 test_asan() {
@@ -35,6 +47,7 @@ step "sources: layering, sizes, docs, kernel names" check_sources
 step "lint tools" make_venv lint tools/requirements-lint.txt
 step "format" tools/format.sh --check
 step "test models" python3 tools/fetch_test_models.py
+step "make run answers" test_first_run
 step "release build" configure_and_build release
 step "kernel objects" tools/check_kernels.py --objects build/release
 step "unit tests, release" ctest --preset release --parallel 1
