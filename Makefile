@@ -3,7 +3,7 @@
 #   make serve    the same, then the OpenAI-compatible server on port 8000
 #   make build    build/release/whinchat
 #   make test     build and pass every test (what continuous integration runs; 25 minutes at most)
-#   make test-full   the long tests: SLICES="tsan aarch64 fuzz", all of them by default
+#   make test-full   the long tests: SLICES="tsan aarch64 fuzz faults", all of them by default
 #   make bench    measure against llama.cpp on this machine
 #   make format   format all sources        make lint   check format, sizes, layering, docs, clang-tidy
 # MODEL= names the model: a path, or a name. Default: a local Qwen3-0.6B, else SmolLM2-135M-Instruct.

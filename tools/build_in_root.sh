@@ -13,8 +13,12 @@ packages="ca-certificates g++ clang cmake ninja-build pkg-config python3 nlohman
   libfmt-dev libutf8proc-dev libxxhash-dev libedit-dev $boost libgtest-dev libgmock-dev cargo rustc"
 
 if [ ! -e "$root/etc/debian_version" ]; then
-  mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-    sed -n 's/^URIs: *//p;s/^deb \(\[.*\] \)\?\([^ ]*\) .*/\2/p' | head -n 1)
+  # Of the archives that apt knows the plain one, not its updates.
+  mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' | sed -n '/^[a-z]* /{s/.* //p;q}')
+  if [ -z "$mirror" ]; then
+    echo "apt on this machine has no mirror to install $release from" >&2
+    exit 1
+  fi
   mkdir -p "$(dirname "$root")"
   mmdebstrap --variant=apt --include="$(echo $packages | tr ' ' ,)" "$release" "$root" "$mirror"
 fi

@@ -3,7 +3,7 @@
 # before a piece of work is called done; continuous integration runs one of them in turn.
 set -euo pipefail
 source "$(dirname "$0")/steps.sh"
-all_slices=(tsan aarch64 fuzz)
+all_slices=(tsan aarch64 fuzz faults)
 
 slice_tsan() {
   configure_and_build tsan
@@ -14,6 +14,13 @@ slice_tsan() {
 slice_aarch64() {
   configure_and_build aarch64
   ctest --preset aarch64
+}
+
+# Disks, memory, files and processes that fail under the running program.
+slice_faults() {
+  configure_and_build release
+  make_venv clients python/clients/requirements.txt
+  build/venv-clients/bin/python -m pytest -q -rs tests/faults
 }
 
 slice_fuzz() { tools/fuzz.sh "${FUZZ_SECONDS:-60}"; }

@@ -2,6 +2,7 @@
 // Entry of the program: parses the command line and turns every Error into one clear sentence.
 #include <CLI/CLI.hpp>
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -37,6 +38,8 @@ int main(int argc, char** argv) {
   if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1) {
     std::setlocale(LC_CTYPE, "C.UTF-8");
   }
+  // Beyond a limit on file sizes a write then fails with a reason, and does not end the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return RunProgram(argc, argv);
   } catch (const whinchat::Error& error) {

@@ -33,6 +33,12 @@ void PrintProgress(std::string_view stage, double fraction) {
   std::fflush(stderr);
 }
 
+// Takes the place of the progress that stands in the line.
+void PrintWarning(const std::string& message) {
+  const char* erase_line = ::isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "";
+  std::fprintf(stderr, "%swhinchat: warning: %s\n", erase_line, message.c_str());
+}
+
 }  // namespace
 
 void AddModelFlags(CLI::App* command, ModelFlags* flags) {
@@ -125,6 +131,7 @@ std::unique_ptr<TextGenerator> LoadGenerator(const ModelFlags& flags) {
   if (::isatty(STDERR_FILENO) != 0) {
     options.on_progress = PrintProgress;
   }
+  options.on_warning = PrintWarning;
   return TextGenerator::Load(options);
 }
 

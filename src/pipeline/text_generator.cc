@@ -133,7 +133,7 @@ void LoadedTextGenerator::StartEngine(const Checkpoint& checkpoint, const LoadOp
   model_options.weights = options.weights;
   model_options.packed_cache_dir = options.packed_cache_dir;
   model_options.on_pack_progress = [&](double fraction) { Report(options, "packing", fraction); };
-  model_options.on_warning = [&](const std::string& message) { Report(options, message, 0.0); };
+  model_options.on_warning = options.on_warning;
   std::unique_ptr<Model> model = Model::Load(checkpoint, model_options, pool_.get(), kernel_table);
 
   const MemoryPlan plan = PlanMemory(ToMemoryNeeds(*model, options, budget_bytes));

@@ -34,6 +34,8 @@ struct LoadOptions {
   bool enable_prefix_caching = true;
   bool enable_thinking = false;  // default when a request does not say
   std::function<void(std::string_view stage, double fraction)> on_progress;  // may be empty
+  // What the user should know though the model loads; may be empty.
+  std::function<void(const std::string& message)> on_warning;
 };
 
 // A piece of an answer, or its end.

@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 STARTUP_SECONDS = 120
 # The first is the name in answers; the others are what the example programs ask for.
 SERVED_NAMES = ["smol", "Qwen-0.6B", "gpt-3.5-turbo"]
@@ -44,13 +44,14 @@ class Reply:
 class Server:
     """The running program."""
 
-    def __init__(self, program, model, *flags):
+    def __init__(self, program, model, *flags, port=0, **popen_options):
         names = [flag for name in SERVED_NAMES for flag in ("--served-model-name", name)]
         self.process = subprocess.Popen(
-            [program, "serve", "--model", model, "--port", "0", *names, *flags],
+            [program, "serve", "--model", model, "--port", str(port), *names, *flags],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            **popen_options,
         )
         self.output = []
         self._has_url = threading.Event()
@@ -170,8 +171,8 @@ def start_server(program, model):
     """Starts servers with flags of their own, for tests that end or strain them."""
     started = []
 
-    def start(*flags):
-        started.append(Server(program, model, *flags))
+    def start(*flags, model=model, **options):
+        started.append(Server(program, model, *flags, **options))
         return started[-1].wait_until_ready()
 
     yield start
