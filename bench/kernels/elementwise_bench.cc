@@ -70,9 +70,11 @@ std::vector<Case> Cases() {
        [](const ElementwiseKernels& kernels, Operands& operands) {
          kernels.quantize_row(operands.x.data(),
                               kIntermediate,
-                              operands.codes.data(),
-                              operands.scales.data(),
-                              operands.sums.data());
+                              /*block=*/32,
+                              {operands.codes.data(),
+                               operands.scales.data(),
+                               operands.sums.data(),
+                               operands.sums.data()});
        }},
       {"add/1024",
        3 * kHidden * kFloatBytes,

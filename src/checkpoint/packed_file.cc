@@ -124,7 +124,7 @@ PackedTensorPlan ReadPlan(const json& object, const std::string& file) {
   plan.name = ReadText(object, "name", file);
   const uint64_t type = ReadNumber(object, "type", file);
   const json& is_vector = Member(object, "vector", file);
-  if (type > static_cast<uint64_t>(PackedType::kW4G32Min) || !is_vector.is_boolean()) {
+  if (type > static_cast<uint64_t>(PackedType::kW4) || !is_vector.is_boolean()) {
     ThrowDamaged(file, fmt::format("tensor '{}' has an unknown type", PrintableName(plan.name)));
   }
   plan.type = static_cast<PackedType>(type);
@@ -176,7 +176,8 @@ PackedTensor ReadTensor(const json& object,
 }
 
 std::optional<size_t> MatrixBytes(const PackedTensorPlan& plan) {
-  if (IsQuantized(plan.type) && plan.k % kGroupSize != 0) {
+  const bool is_too_wide = HasRowScales(plan.type) && plan.k > kMaxRowScaledColumns;
+  if (is_too_wide || (IsQuantized(plan.type) && plan.k % kGroupSize != 0)) {
     return std::nullopt;
   }
   const size_t panel_bytes = MakePanelLayout(plan.type, plan.k).panel_bytes;

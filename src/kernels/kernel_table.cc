@@ -17,6 +17,8 @@ KernelTable MakeKernelTable(Isa isa) {
   return {.isa = isa,
           .matmul_w8 = matmul.matmul_w8,
           .matmul_w4 = matmul.matmul_w4,
+          .matmul_w8_row = matmul.matmul_w8_row,
+          .matmul_w4_row = matmul.matmul_w4_row,
           .matmul_f32 = matmul.matmul_f32,
           .matmul_bf16 = matmul.matmul_bf16,
           .elementwise = MakeElementwiseKernels(isa),
@@ -58,6 +60,10 @@ MatmulFn KernelTable::MatmulFor(PackedType type) const {
     case PackedType::kW4G32:
     case PackedType::kW4G32Min:
       return matmul_w4;
+    case PackedType::kW8:
+      return matmul_w8_row;
+    case PackedType::kW4:
+      return matmul_w4_row;
   }
   WHINCHAT_CHECK(!"a packed type without a matmul");
   return nullptr;

@@ -14,10 +14,12 @@ namespace whinchat::kernels {
 
 struct KernelTable {
   Isa isa = Isa::kScalar;
-  MatmulFn matmul_w8 = nullptr;    // kW8G32, kW8G32Min
-  MatmulFn matmul_w4 = nullptr;    // kW4G32, kW4G32Min
-  MatmulFn matmul_f32 = nullptr;   // kF32
-  MatmulFn matmul_bf16 = nullptr;  // kBF16
+  MatmulFn matmul_w8 = nullptr;      // kW8G32, kW8G32Min
+  MatmulFn matmul_w4 = nullptr;      // kW4G32, kW4G32Min
+  MatmulFn matmul_w8_row = nullptr;  // kW8
+  MatmulFn matmul_w4_row = nullptr;  // kW4
+  MatmulFn matmul_f32 = nullptr;     // kF32
+  MatmulFn matmul_bf16 = nullptr;    // kBF16
   ElementwiseKernels elementwise = {};
   AttentionKernels attention = {};
 

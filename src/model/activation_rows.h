@@ -43,8 +43,12 @@ struct ActivationRows {
                 int column) const {
     const size_t element =
         static_cast<size_t>(row) * static_cast<size_t>(k) + static_cast<size_t>(column);
+    int32_t* const group_sums = sums + element / kGroupSize;
     elementwise.quantize_row(
-        values, count, codes + element, scales + element / kGroupSize, sums + element / kGroupSize);
+        values,
+        count,
+        kGroupSize,
+        {codes + element, scales + element / kGroupSize, group_sums, group_sums});
   }
 
   float* RowF32(int row) const { return f32 + static_cast<size_t>(row) * static_cast<size_t>(k); }

@@ -44,6 +44,7 @@ std::vector<PackedTensorPlan> SmallPlans() {
   return {VectorPlan("norm", 40),
           Plan("w8", PackedType::kW8G32, 20, 64),
           Plan("w4_min", PackedType::kW4G32Min, 16, 32),
+          Plan("w4", PackedType::kW4, 17, 96),
           Plan("f32", PackedType::kF32, 3, 5)};
 }
 
@@ -163,6 +164,8 @@ TEST(PackedFile, KnowsWhichTensorsCanBe) {
   EXPECT_EQ(PackedTensorBytes({.type = PackedType::kW8G32, .n = 17, .k = 32}),
             2 * (64 + 32 * kPanelRows));
   EXPECT_EQ(PackedTensorBytes({.type = PackedType::kW8G32, .n = 16, .k = 33}), std::nullopt);
+  EXPECT_EQ(PackedTensorBytes({.type = PackedType::kW8, .n = 16, .k = 65536}), 16 * 65536u + 64u);
+  EXPECT_EQ(PackedTensorBytes({.type = PackedType::kW8, .n = 16, .k = 65568}), std::nullopt);
   EXPECT_EQ(PackedTensorBytes({.type = PackedType::kF32, .n = 0, .k = 32}), std::nullopt);
   EXPECT_EQ(PackedTensorBytes({.type = PackedType::kF32, .n = 16, .k = -1}), std::nullopt);
   EXPECT_EQ(PackedTensorBytes({.type = PackedType::kBF16, .is_vector = true, .n = 1, .k = 8}),
@@ -237,7 +240,7 @@ TEST(PackedFile, RefusesContradictionsUnderARightChecksum) {
   ExpectDamaged(FileWithTensor([](json& t) { t["k"] = 17; }), {"'norm' [1, 17]", "f32"});
   ExpectDamaged(FileWithTensor([](json& t) { t["k"] = uint64_t{1} << 40; }), {"'k'"});
   ExpectDamaged(FileWithTensor([](json& t) { t["n"] = -1; }), {"'n'"});
-  ExpectDamaged(FileWithTensor([](json& t) { t["type"] = 6; }), {"'norm'", "unknown type"});
+  ExpectDamaged(FileWithTensor([](json& t) { t["type"] = 8; }), {"'norm'", "unknown type"});
   ExpectDamaged(FileWithTensor([](json& t) { t["type"] = 2; }), {"'norm'", "w8_g32"});
   ExpectDamaged(FileWithTensor([](json& t) { t["vector"] = 1; }), {"'norm'", "unknown type"});
   ExpectDamaged(FileWithTensor([](json& t) { t["xxh3"] = "12"; }), {"16 hexadecimal digits"});

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   constexpr int kElements = 288;  // more than one piece of 256
   const auto dtype = static_cast<DType>(data[0] % 18);
-  const auto type = static_cast<PackedType>(data[1] % 6);
+  const auto type = static_cast<PackedType>(data[1] % 8);
   const int k = BlockElements(dtype) == 256 ? 256 : kElements;
   std::vector<std::byte> row(StorageBytes(dtype, k));
   for (size_t i = 0; i < row.size(); ++i) {

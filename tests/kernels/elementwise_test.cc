@@ -158,7 +158,8 @@ TEST(QuantizeRow, IsWithinHalfAStepAndSumsItsCodes) {
     std::vector<int8_t> codes(kLength);
     std::vector<float> scales(kLength / 32);
     std::vector<int32_t> sums(kLength / 32);
-    Scalar().quantize_row(x.data(), kLength, codes.data(), scales.data(), sums.data());
+    Scalar().quantize_row(
+        x.data(), kLength, 32, {codes.data(), scales.data(), sums.data(), sums.data()});
     for (size_t g = 0; g < scales.size(); ++g) {
       float max_abs = 0.0F;
       int32_t sum = 0;
@@ -182,6 +183,26 @@ TEST(QuantizeRow, IsWithinHalfAStepAndSumsItsCodes) {
   }
 }
 
+TEST(QuantizeRow, GivesAShortLastBlockAScaleOfItsOwn) {
+  std::vector<float> x = RandomNormal(160, 12);
+  x[40] = 100.0F;
+  x[159] = -50.0F;
+  std::vector<int8_t> codes(160);
+  std::vector<float> scales(2);
+  std::vector<int32_t> sums(5);
+  std::vector<int32_t> block_sums(2);
+  Scalar().quantize_row(
+      x.data(), 160, 128, {codes.data(), scales.data(), sums.data(), block_sums.data()});
+  EXPECT_EQ(scales, (std::vector<float>{100.0F / 127, 50.0F / 127}));
+  EXPECT_EQ(codes[40], 127);
+  EXPECT_EQ(codes[159], -127);
+  for (size_t i = 0; i < x.size(); ++i) {
+    ASSERT_NEAR(codes[i] * scales[i / 128], x[i], scales[i / 128] * 0.5001F);
+  }
+  EXPECT_EQ(block_sums[0], sums[0] + sums[1] + sums[2] + sums[3]);
+  EXPECT_EQ(block_sums[1], sums[4]);
+}
+
 TEST(QuantizeRow, RoundsHalfToEven) {
   std::vector<float> x(32, 0.0F);
   x[0] = 127.0F;
@@ -192,7 +213,7 @@ TEST(QuantizeRow, RoundsHalfToEven) {
   std::vector<int8_t> codes(32);
   float scale = 0.0F;
   int32_t sum = 0;
-  Scalar().quantize_row(x.data(), 32, codes.data(), &scale, &sum);
+  Scalar().quantize_row(x.data(), 32, 32, {codes.data(), &scale, &sum, &sum});
   EXPECT_EQ(scale, 1.0F);
   EXPECT_EQ(codes[1], 0);
   EXPECT_EQ(codes[2], 2);
@@ -389,6 +410,24 @@ TEST_P(ElementwiseOnIsa, RmsNormEqualsScalar) {
   }
 }
 
+struct QuantizedVectors {
+  std::vector<int8_t> codes;
+  std::vector<float> scales;
+  std::vector<int32_t> sums;
+  std::vector<int32_t> block_sums;
+
+  QuantizedVectors(const ElementwiseKernels& kernels, const std::vector<float>& x, int block) {
+    const int k = static_cast<int>(x.size());
+    const auto num_blocks = static_cast<size_t>((k + block - 1) / block);
+    codes.resize(x.size());
+    scales.resize(num_blocks);
+    sums.resize(x.size() / 32);
+    block_sums.resize(num_blocks);
+    kernels.quantize_row(
+        x.data(), k, block, {codes.data(), scales.data(), sums.data(), block_sums.data()});
+  }
+};
+
 TEST_P(ElementwiseOnIsa, QuantizeRowEqualsScalar) {
   for (const int k : {32, 64, 576, 1056}) {
     std::vector<std::vector<float>> inputs = Inputs(k);
@@ -396,20 +435,14 @@ TEST_P(ElementwiseOnIsa, QuantizeRowEqualsScalar) {
     inputs.back()[3] = kNan;
     inputs.back()[17] = kInfinity;
     for (const std::vector<float>& x : inputs) {
-      const size_t num_groups = static_cast<size_t>(k) / 32;
-      std::vector<int8_t> codes[2];
-      std::vector<float> scales[2];
-      std::vector<int32_t> sums[2];
-      for (size_t i = 0; i < 2; ++i) {
-        codes[i].resize(x.size());
-        scales[i].resize(num_groups);
-        sums[i].resize(num_groups);
-        (i == 0 ? scalar_ : kernels_)
-            .quantize_row(x.data(), k, codes[i].data(), scales[i].data(), sums[i].data());
+      for (const int block : {32, 64, 256, k}) {
+        const QuantizedVectors want(scalar_, x, block);
+        const QuantizedVectors got(kernels_, x, block);
+        ASSERT_TRUE(SameBits(got.codes, want.codes)) << "k " << k << " block " << block;
+        ASSERT_TRUE(SameBits(got.scales, want.scales)) << "k " << k << " block " << block;
+        ASSERT_TRUE(SameBits(got.sums, want.sums)) << "k " << k << " block " << block;
+        ASSERT_TRUE(SameBits(got.block_sums, want.block_sums)) << "k " << k << " block " << block;
       }
-      ASSERT_TRUE(SameBits(codes[1], codes[0])) << "k " << k;
-      ASSERT_TRUE(SameBits(scales[1], scales[0])) << "k " << k;
-      ASSERT_TRUE(SameBits(sums[1], sums[0])) << "k " << k;
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <random>
 #include <string>
 #include <tuple>
@@ -27,7 +28,9 @@ constexpr PackedType kAllTypes[] = {PackedType::kF32,
                                     PackedType::kW8G32,
                                     PackedType::kW8G32Min,
                                     PackedType::kW4G32,
-                                    PackedType::kW4G32Min};
+                                    PackedType::kW4G32Min,
+                                    PackedType::kW8,
+                                    PackedType::kW4};
 
 enum class Contents {
   kRandom,
@@ -63,6 +66,34 @@ uint16_t RandomHalf(std::mt19937_64& random, Contents contents) {
   return static_cast<uint16_t>((random() & 0x83FF) | (exponent << 10));
 }
 
+void FillGroupScales(std::mt19937_64& random,
+                     const PanelLayout& layout,
+                     Contents contents,
+                     std::byte* panel) {
+  for (size_t i = 0; i < layout.codes_offset; i += sizeof(uint16_t)) {
+    const uint16_t half = RandomHalf(random, contents);
+    std::memcpy(panel + i, &half, sizeof(half));
+  }
+}
+
+// Row scales and, where there are any, sub-scales 1 to 15 in every nibble.
+void FillRowScales(std::mt19937_64& random,
+                   const PanelLayout& layout,
+                   Contents contents,
+                   std::byte* panel) {
+  for (size_t row = 0; row < kPanelRows; ++row) {
+    float scale = static_cast<float>(random() % 1000) * 1e-4F;
+    scale = contents == Contents::kZeroScales     ? 0.0F
+            : contents == Contents::kExtremeCodes ? 1e30F
+                                                  : scale;
+    std::memcpy(panel + row * sizeof(scale), &scale, sizeof(scale));
+  }
+  for (size_t i = layout.sub_scales_offset; i < layout.codes_offset; ++i) {
+    const auto pair = static_cast<int>(random() % 15 + 1 + 16 * (random() % 15 + 1));
+    panel[i] = std::byte(contents == Contents::kExtremeCodes ? 0xFF : pair);
+  }
+}
+
 OwnedMatrix MakeMatrix(
     PackedType type, int n, int k, Contents contents = Contents::kRandom, uint64_t seed = kSeed) {
   std::mt19937_64 random(seed);
@@ -74,9 +105,10 @@ OwnedMatrix MakeMatrix(
   const PanelLayout layout = MakePanelLayout(type, k);
   for (int p = 0; p < owned.matrix.num_panels(); ++p) {
     std::byte* const panel = owned.bytes.get() + layout.panel_bytes * static_cast<size_t>(p);
-    for (size_t i = 0; i < layout.codes_offset; i += sizeof(uint16_t)) {
-      const uint16_t half = RandomHalf(random, contents);
-      std::memcpy(panel + i, &half, sizeof(half));
+    if (HasRowScales(type)) {
+      FillRowScales(random, layout, contents, panel);
+    } else {
+      FillGroupScales(random, layout, contents, panel);
     }
     for (size_t i = layout.codes_offset; i < layout.panel_bytes;) {
       if (type == PackedType::kF32) {
@@ -97,13 +129,17 @@ OwnedMatrix MakeMatrix(
   return owned;
 }
 
+// Blocks of `block`, the last of a row as short as k leaves it.
 struct Activations {
   std::vector<int8_t> codes;
   std::vector<float> scales;
   std::vector<int32_t> sums;
+  std::vector<int32_t> block_sums;
   std::vector<float> f32;
+  int block;
 
-  Activations(int m, int k, Contents contents = Contents::kRandom) {
+  Activations(int m, int k, int block_size, Contents contents = Contents::kRandom)
+      : block(block_size) {
     std::mt19937_64 random(kSeed + 1);
     const size_t num_values = static_cast<size_t>(m) * static_cast<size_t>(k);
     for (size_t i = 0; i < num_values; ++i) {
@@ -112,13 +148,15 @@ struct Activations {
       codes.push_back(static_cast<int8_t>(code));
       f32.push_back(static_cast<float>(random() % 20001) * 1e-4F - 1.0F);
     }
-    for (size_t g = 0; g < num_values / kGroupSize; ++g) {
-      scales.push_back(random() % 16 == 0 ? 0.0F : static_cast<float>(random() % 1000) * 1e-3F);
-      int32_t sum = 0;
-      for (size_t i = 0; i < kGroupSize; ++i) {
-        sum += codes[g * kGroupSize + i];
+    for (int t = 0; t < m; ++t) {
+      const auto token = codes.begin() + static_cast<long>(t) * k;
+      for (int begin = 0; begin < k; begin += kGroupSize) {
+        sums.push_back(std::accumulate(token + begin, token + begin + kGroupSize, 0));
       }
-      sums.push_back(sum);
+      for (int begin = 0; begin < k; begin += block) {
+        scales.push_back(random() % 16 == 0 ? 0.0F : static_cast<float>(random() % 1000) * 1e-3F);
+        block_sums.push_back(std::accumulate(token + begin, token + std::min(begin + block, k), 0));
+      }
     }
   }
 };
@@ -135,7 +173,9 @@ std::vector<float> RunMatmul(MatmulFn matmul,
   MatmulArgs args;
   args.lhs = {.codes = activations.codes.data(),
               .scales = activations.scales.data(),
-              .sums = activations.sums.data()};
+              .sums = activations.sums.data(),
+              .block_sums = activations.block_sums.data(),
+              .block = activations.block};
   args.lhs_f32 = activations.f32.data();
   args.m = m;
   args.rhs = rhs;
@@ -180,6 +220,20 @@ double WeightValue(const PanelMatrix& matrix, int row, int column) {
       const int code = static_cast<int>(codes[(c / 4 * kPanelRows + r) * 4 + c % 4]) - 128;
       return code * half_at(0) + (HasMins(matrix.type) ? half_at(layout.mins_offset) : 0.0);
     }
+    case PackedType::kW8:
+    case PackedType::kW4: {
+      float scale;
+      std::memcpy(&scale, panel + r * sizeof(scale), sizeof(scale));
+      if (matrix.type == PackedType::kW8) {
+        const int code = static_cast<int>(codes[(c / 4 * kPanelRows + r) * 4 + c % 4]) - 128;
+        return code * static_cast<double>(scale);
+      }
+      const int packed = static_cast<int>(codes[(c / 8 * kPanelRows + r) * 4 + c % 4]);
+      const int code = (c % 8 < 4 ? packed % 16 : packed / 16) - 8;
+      const auto pair = static_cast<int>(panel[64 + c / 64 * kPanelRows + r]);
+      const int sub_scale = c % 64 < 32 ? pair % 16 : pair / 16;
+      return code * sub_scale * static_cast<double>(scale);
+    }
     case PackedType::kW4G32:
     case PackedType::kW4G32Min: {
       const int packed = static_cast<int>(codes[(c / 8 * kPanelRows + r) * 4 + c % 4]);
@@ -209,12 +263,27 @@ class MatmulOnIsa : public testing::TestWithParam<std::tuple<Isa, PackedType>> {
     reference = FindKernelTable(Isa::kScalar)->MatmulFor(type);
   }
 
-  // Each m against the first m rows of one scalar run: an element depends on its token alone.
+  // Blocks of activations to test with: whole rows, heads, 256, and ones that end in a short block.
+  std::vector<int> Blocks(int k) const {
+    if (!HasRowScales(type)) {
+      return {kGroupSize};
+    }
+    return k > 128 ? std::vector<int>{k, 64, 128, 256, 160} : std::vector<int>{k, 32, 64, 512};
+  }
+
   void ExpectEqualToScalar(int n, int k, const std::vector<int>& token_counts, Contents contents) {
+    for (const int block : Blocks(k)) {
+      ExpectEqualToScalar(n, k, block, token_counts, contents);
+    }
+  }
+
+  // Each m against the first m rows of one scalar run: an element depends on its token alone.
+  void ExpectEqualToScalar(
+      int n, int k, int block, const std::vector<int>& token_counts, Contents contents) {
     const OwnedMatrix rhs = MakeMatrix(type, n, k, contents);
     const int num_panels = rhs.matrix.num_panels();
     const int max_m = *std::max_element(token_counts.begin(), token_counts.end());
-    const Activations activations(max_m, k, contents);
+    const Activations activations(max_m, k, block, contents);
     const size_t stride = PaddedRows(rhs.matrix) + 5;
     const std::vector<float> expected =
         RunMatmul(reference, activations, rhs.matrix, max_m, 0, num_panels, stride);
@@ -222,7 +291,7 @@ class MatmulOnIsa : public testing::TestWithParam<std::tuple<Isa, PackedType>> {
       const std::vector<float> actual =
           RunMatmul(tested, activations, rhs.matrix, m, 0, num_panels, stride);
       ASSERT_EQ(std::memcmp(actual.data(), expected.data(), actual.size() * sizeof(float)), 0)
-          << "n=" << n << " k=" << k << " m=" << m << " seed=" << kSeed;
+          << "n=" << n << " k=" << k << " block=" << block << " m=" << m << " seed=" << kSeed;
     }
   }
 
@@ -266,7 +335,7 @@ TEST_P(MatmulOnIsa, EqualsScalarAtTheGreatestProducts) {
 
 TEST_P(MatmulOnIsa, WritesOnlyItsPanels) {
   const OwnedMatrix rhs = MakeMatrix(type, /*n=*/100, /*k=*/96);
-  const Activations activations(/*m=*/20, /*k=*/96);
+  const Activations activations(/*m=*/20, /*k=*/96, /*block=*/32);
   const size_t stride = PaddedRows(rhs.matrix);
   for (const int m : {1, 3, 20}) {
     const std::vector<float> expected =
@@ -288,18 +357,21 @@ TEST_P(MatmulOnIsa, TokenAloneEqualsTokenInBatch) {
   constexpr int kTokens = 37;
   constexpr int kColumns = 576;
   const OwnedMatrix rhs = MakeMatrix(type, /*n=*/48, kColumns);
-  const Activations batch(kTokens, kColumns);
+  const int block = HasRowScales(type) ? 128 : kGroupSize;
+  const Activations batch(kTokens, kColumns, block);
   const size_t stride = PaddedRows(rhs.matrix);
   const std::vector<float> together =
       RunMatmul(tested, batch, rhs.matrix, kTokens, 0, rhs.matrix.num_panels(), stride);
   for (size_t t = 0; t < kTokens; ++t) {
-    Activations alone(1, kColumns);
+    Activations alone(1, kColumns, block);
     std::copy_n(
         batch.codes.begin() + static_cast<long>(t) * kColumns, kColumns, alone.codes.begin());
     std::copy_n(batch.f32.begin() + static_cast<long>(t) * kColumns, kColumns, alone.f32.begin());
     constexpr long kGroups = kColumns / kGroupSize;
-    std::copy_n(
-        batch.scales.begin() + static_cast<long>(t) * kGroups, kGroups, alone.scales.begin());
+    const long num_blocks = (kColumns + block - 1) / block;
+    const long first_block = static_cast<long>(t) * num_blocks;
+    std::copy_n(batch.scales.begin() + first_block, num_blocks, alone.scales.begin());
+    std::copy_n(batch.block_sums.begin() + first_block, num_blocks, alone.block_sums.begin());
     std::copy_n(batch.sums.begin() + static_cast<long>(t) * kGroups, kGroups, alone.sums.begin());
     const std::vector<float> single =
         RunMatmul(tested, alone, rhs.matrix, 1, 0, rhs.matrix.num_panels(), stride);
@@ -328,7 +400,8 @@ TEST(MatmulScalar, MatchesTheLayoutsDefinition) {
     constexpr int kColumns = 96;
     constexpr int kTokens = 3;
     const OwnedMatrix rhs = MakeMatrix(type, /*n=*/40, kColumns);
-    const Activations activations(kTokens, kColumns);
+    const int block = HasRowScales(type) ? 64 : kGroupSize;
+    const Activations activations(kTokens, kColumns, block);
     const size_t stride = PaddedRows(rhs.matrix);
     const std::vector<float> actual = RunMatmul(FindKernelTable(Isa::kScalar)->MatmulFor(type),
                                                 activations,
@@ -343,9 +416,11 @@ TEST(MatmulScalar, MatchesTheLayoutsDefinition) {
         double magnitude = 0;
         for (int c = 0; c < kColumns; ++c) {
           const auto i = static_cast<size_t>(t * kColumns + c);
+          const auto scale_idx =
+              static_cast<size_t>(t * ((kColumns + block - 1) / block) + c / block);
           const double lhs =
               IsQuantized(type)
-                  ? activations.codes[i] * static_cast<double>(activations.scales[i / kGroupSize])
+                  ? activations.codes[i] * static_cast<double>(activations.scales[scale_idx])
                   : static_cast<double>(activations.f32[i]);
           const double product = lhs * WeightValue(rhs.matrix, row, c);
           expected += product;

@@ -88,12 +88,14 @@ TEST_P(BlockTypes, DequantizeToTheBitsOfTheReference) {
   }
 }
 
-constexpr std::array<PackedType, 6> kPackedTypes = {PackedType::kF32,
+constexpr std::array<PackedType, 8> kPackedTypes = {PackedType::kF32,
                                                     PackedType::kBF16,
                                                     PackedType::kW8G32,
                                                     PackedType::kW8G32Min,
                                                     PackedType::kW4G32,
-                                                    PackedType::kW4G32Min};
+                                                    PackedType::kW4G32Min,
+                                                    PackedType::kW8,
+                                                    PackedType::kW4};
 
 // A matrix whose panels stand between guard bytes, to see writes outside.
 class PackedMatrix {
@@ -464,6 +466,88 @@ TEST(PackPanel, KeepsCodesInRangeWhereScalesAreDenormal) {
     const float scale = Float16ToFloat(FloatToFloat16RoundUp(greatest / 127));
     ASSERT_NEAR(packed[0], greatest, scale * 0.5001f) << greatest;
     ASSERT_NEAR(packed[7], -greatest, scale * 0.5001f) << greatest;
+  }
+}
+
+TEST(RowScaledTypes, RoundToTheNearestOf255Codes) {
+  for (const float magnitude : {1e-20f, 1e-7f, 0.02f, 1e4f, 1e30f}) {
+    const std::vector<float> values = NormalValues(576, magnitude);
+    std::vector<float> packed;
+    ASSERT_EQ(PackOneRow(PackedType::kW8, values, &packed), PackResult::kOk);
+    float greatest = 0;
+    for (const float value : values) {
+      greatest = std::max(greatest, std::fabs(value));
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      ASSERT_NEAR(packed[i], values[i], greatest / 127 * 0.5001f) << magnitude;
+    }
+  }
+}
+
+// Relative error of all of `values` after packing.
+double RelativeError(PackedType type, const std::vector<float>& values) {
+  std::vector<float> packed;
+  EXPECT_EQ(PackOneRow(type, values, &packed), PackResult::kOk);
+  double error = 0;
+  double power = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double value = static_cast<double>(values[i]);
+    error += (static_cast<double>(packed[i]) - value) * (static_cast<double>(packed[i]) - value);
+    power += value * value;
+  }
+  return std::sqrt(error / power);
+}
+
+TEST(RowScaledTypes, At4BitsAreNearlyAsGoodAsGroupsWithScalesOfTheirOwn) {
+  for (const float magnitude : {1e-20f, 1e-7f, 0.02f, 1e4f, 1e30f}) {
+    EXPECT_LT(RelativeError(PackedType::kW4, NormalValues(1024, magnitude)), 0.1) << magnitude;
+  }
+  // Groups whose magnitudes differ by a factor of 8, all within the reach of sub-scales.
+  std::vector<float> values = NormalValues(1024, 0.02f);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] *= static_cast<float>(1 + i / kGroupSize % 8) / 8;
+  }
+  EXPECT_LT(RelativeError(PackedType::kW4, values),
+            RelativeError(PackedType::kW4G32, values) * 1.05);
+}
+
+TEST(RowScaledTypes, Hold4BitValuesThatAreOnTheirGridExactly) {
+  std::vector<float> values(96);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int sub_scale = i < 32 ? 15 : i < 64 ? 1 : 4;
+    const int code = i % 32 == 0 ? 7 : static_cast<int>(i % 15) - 7;
+    values[i] = static_cast<float>(code * sub_scale) * 0x1p-6f;
+  }
+  std::vector<float> packed;
+  ASSERT_EQ(PackOneRow(PackedType::kW4, values, &packed), PackResult::kOk);
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_NEAR(packed[i], values[i], std::fabs(values[i]) * 1e-6f) << i;
+  }
+}
+
+TEST(RowScaledTypes, ReportValuesThatWouldNotStayFinite) {
+  for (const PackedType type : {PackedType::kW8, PackedType::kW4}) {
+    std::vector<float> packed;
+    EXPECT_EQ(PackOneRow(type, std::vector<float>(32, 1e38f), &packed), PackResult::kOk);
+    EXPECT_TRUE(std::isfinite(packed[0]));
+    EXPECT_EQ(PackOneRow(type, std::vector<float>(32, 1.1e38f), &packed), PackResult::kTooLarge);
+    EXPECT_EQ(PackOneRow(type, std::vector<float>(32, 1e-38f), &packed), PackResult::kOk);
+    EXPECT_EQ(packed, std::vector<float>(32, 0.0f));
+  }
+}
+
+TEST(RowScaledTypes, RoundWhatBlocksHold) {
+  const GoldenBlocks golden = ReadGolden(DType::kQ4_1);
+  PackedMatrix packed(PackedType::kW8, 4, 512);
+  ASSERT_EQ(packed.Pack(DType::kQ4_1, golden.blocks.data()), PackResult::kOk);
+  for (int row = 0; row < 4; ++row) {
+    const std::vector<float> values = packed.Row(row);
+    const float* expected = golden.values.data() + row * 512;
+    const float greatest = std::fabs(*std::max_element(
+        expected, expected + 512, [](float a, float b) { return std::fabs(a) < std::fabs(b); }));
+    for (size_t i = 0; i < values.size(); ++i) {
+      ASSERT_NEAR(values[i], expected[i], greatest / 127 * 0.5001f);
+    }
   }
 }
 

@@ -13,14 +13,24 @@
 
 namespace whinchat::kernels {
 
+// Where quantize_row writes.
+struct QuantizedRow {
+  int8_t* codes = nullptr;        // [k]
+  float* scales = nullptr;        // [ceil(k / block)]
+  int32_t* sums = nullptr;        // [k / 32] sum of the codes of each group of 32
+  int32_t* block_sums = nullptr;  // [ceil(k / block)] the same of each block; may be `sums` if
+                                  // blocks are groups
+};
+
 struct ElementwiseKernels {
   // out = x / sqrt(mean(x^2) + eps) * gain, as (x * (1 / sqrt)) * gain. `out` may be `x`.
   void (*rms_norm)(const float* x, const float* gain, float eps, int n, float* out);
 
-  // Groups of 32: scale = max|x| / 127, code = round(x / scale); a group of zeros has scale 0.
-  // sums[g] = sum of the group's codes. k is a multiple of 32. x / scale is x * (127 / max), kept
-  // in [-127, 127]; a maximum below 2^-100, whose reciprocal could overflow, counts as zero.
-  void (*quantize_row)(const float* x, int k, int8_t* codes, float* scales, int32_t* sums);
+  // Blocks of `block` values, the last one as short as k leaves it: scale = max|x| / 127, code =
+  // round(x / scale); a block of zeros has scale 0. k and block are multiples of 32. x / scale is
+  // x * (127 / max), kept in [-127, 127]; a maximum below 2^-100, whose reciprocal could overflow,
+  // counts as zero.
+  void (*quantize_row)(const float* x, int k, int block, const QuantizedRow& out);
 
   // x += y.
   void (*add)(float* x, const float* y, int n);

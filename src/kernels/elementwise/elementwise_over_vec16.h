@@ -107,17 +107,25 @@ V RoundToCodes(V x, V inverse_scale) {
 }
 
 template <class V>
-void QuantizeRow(const float* x, int k, int8_t* codes, float* scales, int32_t* sums) {
-  for (int i = 0; i < k; i += kQuantGroup) {
-    const float max_abs = MaxAbs<V>(x + i, kQuantGroup);
+void QuantizeRow(const float* x, int k, int block, const QuantizedRow& out) {
+  int block_idx = 0;
+  for (int begin = 0; begin < k; begin += block, ++block_idx) {
+    const int end = k - begin < block ? k : begin + block;
+    const float max_abs = MaxAbs<V>(x + begin, end - begin);
     const V inverse = V::Broadcast(max_abs == 0.0F ? 0.0F : 127.0F / max_abs);
-    const V low = RoundToCodes(V::Load(x + i), inverse);
-    const V high = RoundToCodes(V::Load(x + i + kLanes), inverse);
-    low.StoreInt8(codes + i);
-    high.StoreInt8(codes + i + kLanes);
-    scales[i / kQuantGroup] = max_abs / 127.0F;
-    // Sums of small whole numbers are exact in fp32.
-    sums[i / kQuantGroup] = static_cast<int32_t>((low + high).SumByHalves());
+    int32_t block_sum = 0;
+    for (int i = begin; i < end; i += kQuantGroup) {
+      const V low = RoundToCodes(V::Load(x + i), inverse);
+      const V high = RoundToCodes(V::Load(x + i + kLanes), inverse);
+      low.StoreInt8(out.codes + i);
+      high.StoreInt8(out.codes + i + kLanes);
+      // Sums of small whole numbers are exact in fp32.
+      const auto sum = static_cast<int32_t>((low + high).SumByHalves());
+      out.sums[i / kQuantGroup] = sum;
+      block_sum += sum;
+    }
+    out.scales[block_idx] = max_abs / 127.0F;
+    out.block_sums[block_idx] = block_sum;
   }
 }
 

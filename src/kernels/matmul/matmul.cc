@@ -7,12 +7,16 @@ namespace whinchat::kernels {
 MatmulKernels MakeMatmulKernels([[maybe_unused]] Isa isa) {
   MatmulKernels kernels = {.matmul_w8 = MatmulW8Scalar,
                            .matmul_w4 = MatmulW4Scalar,
+                           .matmul_w8_row = MatmulW8RowScalar,
+                           .matmul_w4_row = MatmulW4RowScalar,
                            .matmul_f32 = MatmulF32Scalar,
                            .matmul_bf16 = MatmulBF16Scalar};
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx2) {
     kernels = {.matmul_w8 = MatmulW8Avx2,
                .matmul_w4 = MatmulW4Avx2,
+               .matmul_w8_row = MatmulW8RowScalar,
+               .matmul_w4_row = MatmulW4RowScalar,
                .matmul_f32 = MatmulF32Avx2,
                .matmul_bf16 = MatmulBF16Avx2};
   }
@@ -23,6 +27,8 @@ MatmulKernels MakeMatmulKernels([[maybe_unused]] Isa isa) {
   if (isa >= Isa::kAvx512Vnni) {
     kernels = {.matmul_w8 = MatmulW8Avx512Vnni,
                .matmul_w4 = MatmulW4Avx512Vnni,
+               .matmul_w8_row = MatmulW8RowScalar,
+               .matmul_w4_row = MatmulW4RowScalar,
                .matmul_f32 = MatmulF32Avx512Vnni,
                .matmul_bf16 = MatmulBF16Avx512Vnni};
   }
@@ -34,6 +40,8 @@ MatmulKernels MakeMatmulKernels([[maybe_unused]] Isa isa) {
   if (isa >= Isa::kNeon) {
     kernels = {.matmul_w8 = MatmulW8Neon,
                .matmul_w4 = MatmulW4Neon,
+               .matmul_w8_row = MatmulW8RowScalar,
+               .matmul_w4_row = MatmulW4RowScalar,
                .matmul_f32 = MatmulF32Neon,
                .matmul_bf16 = MatmulBF16Neon};
   }

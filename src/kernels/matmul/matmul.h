@@ -9,6 +9,11 @@
 //                                                                  8 (w4), 0 (w4 with mins)
 //   acc  = fma(float(isum), scale_r,g * scale_t,g, acc)            one rounding for the product
 //   acc  = fma(min_r,g, float(sum of code_t) * scale_t,g, acc)     types with mins only
+// Types with row scales (w8, w4), over the blocks b of the activations in order:
+//   isum = sum over the block of code_t * (code_r - bias) * sub-scale   exact in int32; the
+//                                                    sub-scale is 1 (w8) or the group's (w4)
+//   acc  = fma(float(isum), scale_t,b, acc)
+// and acc * scale_r at the end.
 // Float types: acc = fma(lhs_t,k, rhs_r,k, acc) for k in order.
 #pragma once
 
@@ -20,11 +25,15 @@
 
 namespace whinchat::kernels {
 
-// Activations as int8 in groups of 32, made by QuantizeRow. Rows are contiguous.
+// Activations as int8 in blocks with a scale each, made by quantize_row. Rows are contiguous; a row
+// has ceil(k / block) scales.
 struct QuantizedRows {
-  const int8_t* codes = nullptr;  // [m, k], in [-127, 127]
-  const float* scales = nullptr;  // [m, k/32]
-  const int32_t* sums = nullptr;  // [m, k/32] sum of the group's codes
+  const int8_t* codes = nullptr;        // [m, k], in [-127, 127]
+  const float* scales = nullptr;        // [m, ceil(k/block)]
+  const int32_t* sums = nullptr;        // [m, k/32] sum of the codes of each group of 32
+  const int32_t* block_sums = nullptr;  // [m, ceil(k/block)] the same of each block; read for
+                                        // weights with row scales only
+  int block = kGroupSize;               // a multiple of 32; 32 for weights with scales per group
 };
 
 struct MatmulArgs {
@@ -42,10 +51,12 @@ struct MatmulArgs {
 using MatmulFn = void (*)(const MatmulArgs& args);
 
 struct MatmulKernels {
-  MatmulFn matmul_w8 = nullptr;    // kW8G32, kW8G32Min
-  MatmulFn matmul_w4 = nullptr;    // kW4G32, kW4G32Min
-  MatmulFn matmul_f32 = nullptr;   // kF32
-  MatmulFn matmul_bf16 = nullptr;  // kBF16
+  MatmulFn matmul_w8 = nullptr;      // kW8G32, kW8G32Min
+  MatmulFn matmul_w4 = nullptr;      // kW4G32, kW4G32Min
+  MatmulFn matmul_w8_row = nullptr;  // kW8
+  MatmulFn matmul_w4_row = nullptr;  // kW4
+  MatmulFn matmul_f32 = nullptr;     // kF32
+  MatmulFn matmul_bf16 = nullptr;    // kBF16
 };
 
 // The kernels of one ISA; what an ISA lacks is the next lower one's.
@@ -54,6 +65,8 @@ MatmulKernels MakeMatmulKernels(Isa isa);
 // Matmul<rhs><Isa> stands in matmul_<rhs>_<isa>.cc. The scalar ones are the reference.
 void MatmulW8Scalar(const MatmulArgs& args);
 void MatmulW4Scalar(const MatmulArgs& args);
+void MatmulW8RowScalar(const MatmulArgs& args);
+void MatmulW4RowScalar(const MatmulArgs& args);
 void MatmulF32Scalar(const MatmulArgs& args);
 void MatmulBF16Scalar(const MatmulArgs& args);
 

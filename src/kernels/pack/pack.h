@@ -25,7 +25,7 @@ using SourceRow = const std::byte*;
 enum class PackResult {
   kOk,
   kNotFinite,  // the rows hold NaN or infinity
-  kTooLarge,   // a value is beyond what the type's fp16 scales (or bf16) can hold
+  kTooLarge,   // a value is beyond what the type's scales (or bf16) can hold
 };
 
 // What is wrong with a tensor, to follow its name: "holds NaN or infinity". Empty for kOk.
@@ -34,10 +34,11 @@ std::string_view PackFaultText(PackResult result);
 // Writes one panel of `type` for up to 16 source rows (fewer in the last panel: the rest is zero).
 // Codes are copied exactly where the type is faithful; otherwise rows are dequantized and rounded,
 // with an error of at most half a scale (w4 without mins: up to one scale opposite the extreme, as
-// its codes are -8 to 7). `panel` has MakePanelLayout(type, k).panel_bytes bytes,
-// all of which are written; its contents are of no use unless the result is kOk.
-// Preconditions: 1 to 16 rows, k a multiple of BlockElements(dtype), and of 32 if `type` is
-// quantized.
+// its codes are -8 to 7; w4 with row scales: more where a search found that clipping pays). The
+// types with row scales are always rounded, rows at a time, and allocate. `panel` has
+// MakePanelLayout(type, k).panel_bytes bytes, all of which are written; its contents are of no use
+// unless the result is kOk. Preconditions: 1 to 16 rows, k a multiple of BlockElements(dtype), and
+// of 32 if `type` is quantized, at most kMaxRowScaledColumns if it has row scales.
 [[nodiscard]] PackResult PackPanel(
     PackedType type, DType dtype, std::span<const SourceRow> rows, int k, std::byte* panel);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one panel: up to 16 rows, 256 values of each at a time, so that the lines being written
-// stay in the first-level cache. A row's piece becomes stored codes, scales and mins (copied from
-// the file's blocks, or rounded), which are then spread over the panel's lines.
+// Makes one panel (of types with row scales: pack_row_scaled.cc): up to 16 rows, 256 values of each
+// at a time, so that the lines being written stay in the first-level cache. A row's piece becomes
+// stored codes, scales and mins (copied from the file's blocks, or rounded), which are then spread
+// over the panel's lines.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -14,6 +15,7 @@
 #include "base/check.h"
 #include "kernels/pack/block_codes.h"
 #include "kernels/pack/pack.h"
+#include "kernels/pack/pack_row_scaled.h"
 #include "kernels/pack/round_group.h"
 #include "tensor/dtype.h"
 #include "tensor/float16.h"
@@ -264,6 +266,9 @@ PackResult PackPanel(
     PackedType type, DType dtype, std::span<const SourceRow> rows, int k, std::byte* panel) {
   WHINCHAT_CHECK(!rows.empty() && rows.size() <= static_cast<size_t>(kPanelRows));
   WHINCHAT_CHECK(k > 0 && k % BlockElements(dtype) == 0);
+  if (HasRowScales(type)) {
+    return PackRowScaledPanel(type, dtype, rows, k, panel);
+  }
   return IsQuantized(type) ? PackQuantizedPanel(type, dtype, rows, k, panel)
                            : PackFloatPanel(type, dtype, rows, k, panel);
 }

@@ -76,6 +76,8 @@ Grid ChooseGrid(PackedType type, const Extremes& extremes) {
       return {std::max(highest - min, 0.0f) / 15, min, 0, 15};
     }
     case PackedType::kW8G32:
+    case PackedType::kW8:
+    case PackedType::kW4:
     case PackedType::kF32:
     case PackedType::kBF16:
       break;
@@ -89,8 +91,10 @@ int CodeBias(PackedType type) {
   switch (type) {
     case PackedType::kW8G32:
     case PackedType::kW8G32Min:
+    case PackedType::kW8:
       return 128;
     case PackedType::kW4G32:
+    case PackedType::kW4:
       return 8;
     case PackedType::kW4G32Min:
     case PackedType::kF32:

@@ -38,6 +38,30 @@ void LoadCodes(PackedType type, const std::byte* codes, float* values) {
   }
 }
 
+// (code - bias) * sub-scale * row scale, the first product in whole numbers.
+void UnpackRowScaledRow(const PanelMatrix& matrix,
+                        const std::byte* panel,
+                        size_t row,
+                        float* values) {
+  const PanelLayout layout = MakePanelLayout(matrix.type, matrix.k);
+  const size_t group_code_bytes = kLineBytes * kGroupSize / (CodeBits(matrix.type) == 8 ? 4 : 8);
+  const float row_scale = Load<float>(panel + row * sizeof(float));
+  for (int group = 0; group < matrix.k / kGroupSize; ++group, values += kGroupSize) {
+    const auto group_idx = static_cast<size_t>(group);
+    LoadCodes(
+        matrix.type, panel + layout.codes_offset + group_idx * group_code_bytes + row * 4, values);
+    int sub_scale = 1;
+    if (HasSubScales(matrix.type)) {
+      const auto pair =
+          static_cast<int>(panel[layout.sub_scales_offset + group_idx / 2 * kPanelRows + row]);
+      sub_scale = group % 2 == 0 ? pair & 0x0f : pair >> 4;
+    }
+    for (int i = 0; i < kGroupSize; ++i) {
+      values[i] = values[i] * static_cast<float>(sub_scale) * row_scale;
+    }
+  }
+}
+
 void UnpackQuantizedRow(const PanelMatrix& matrix,
                         const std::byte* panel,
                         size_t row,
@@ -70,6 +94,10 @@ void UnpackRow(const PanelMatrix& matrix, int row_idx, float* values) {
   const auto row = static_cast<size_t>(row_idx % kPanelRows);
   const std::byte* panel =
       matrix.panels + panel_idx * MakePanelLayout(matrix.type, matrix.k).panel_bytes;
+  if (HasRowScales(matrix.type)) {
+    UnpackRowScaledRow(matrix, panel, row, values);
+    return;
+  }
   if (IsQuantized(matrix.type)) {
     UnpackQuantizedRow(matrix, panel, row, values);
     return;
