@@ -10,7 +10,9 @@ root=${WHINCHAT_ROOTS:-$PWD/build/roots}/$release
 boost=libboost1.83-dev
 if [ "$release" = bookworm ]; then boost=libboost1.81-dev; fi
 packages="ca-certificates g++ clang cmake ninja-build pkg-config python3 nlohmann-json3-dev libcli11-dev
-  libfmt-dev libutf8proc-dev libxxhash-dev libedit-dev $boost libgtest-dev libgmock-dev cargo rustc"
+  libfmt-dev libutf8proc-dev libxxhash-dev libedit-dev $boost libgtest-dev libgmock-dev"
+# The chat templates need Rust 1.74: Debian 12 has it under another name.
+if [ "$release" = bookworm ]; then packages+=" cargo-web rustc-web"; else packages+=" cargo rustc"; fi
 
 if [ ! -e "$root/etc/debian_version" ]; then
   # Of the archives that apt knows the plain one, not its updates.
@@ -33,7 +35,9 @@ for part in config.toml config registry; do
 done
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 
-chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CXX="$compiler" sh -euc '
+# In a mount namespace of its own, so that what is mounted goes with it.
+unshare --mount chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CXX="$compiler" sh -euc '
+  mount -t proc proc /proc
   cd /source
   rm -rf build
   cmake --preset release -DWHINCHAT_WARNINGS_AS_ERRORS=OFF >/dev/null

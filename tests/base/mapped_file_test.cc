@@ -35,7 +35,7 @@ TEST(MappedFile, AMissingFileIsNotFoundAndNamed) {
 }
 
 TEST(MappedFile, AFolderIsRefused) {
-  EXPECT_THROW(MappedFile(testing::TempDir()), Error);
+  EXPECT_THROW(MappedFile{testing::TempDir()}, Error);
 }
 
 TEST(MappedFile, AnEmptyFileHasNoBytes) {
