@@ -29,6 +29,7 @@ EngineOptions CheckOptions(EngineOptions options, const ModelConfig& config) {
   CheckAtLeast("max_num_waiting", options.max_num_waiting, 0);
   CheckAtLeast("max_model_len", options.max_model_len, 2);
   CheckAtLeast("num_kv_blocks", options.num_kv_blocks, 1);
+  CheckAtLeast("num_speculative_tokens", options.num_speculative_tokens, 0);
   const int64_t num_kv_tokens = int64_t{options.num_kv_blocks} * kKvBlockTokens;
   options.max_model_len = static_cast<int>(std::min<int64_t>(options.max_model_len, num_kv_tokens));
   if (config.max_seq_len > 0) {
@@ -71,7 +72,9 @@ Engine::State::State(std::unique_ptr<Model> owned_model, const EngineOptions& en
       kv_cache(model->kv_layout(), options.num_kv_blocks),
       block_manager(options.num_kv_blocks, options.enable_prefix_caching),
       scheduler(options, &block_manager, &kv_cache) {
-  model->Reserve(options.max_num_batched_tokens, options.max_num_seqs);
+  const int max_num_logits = options.max_num_seqs + options.num_speculative_tokens;
+  model->Reserve(options.max_num_batched_tokens, max_num_logits);
+  verified_token_ids.reserve(static_cast<size_t>(max_num_logits));
   stats.num_kv_blocks = options.num_kv_blocks;
   outputs.reserve(static_cast<size_t>(options.max_num_seqs) +
                   static_cast<size_t>(options.max_num_waiting));

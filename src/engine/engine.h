@@ -19,6 +19,7 @@ struct EngineOptions {
   int max_num_waiting = 64;          // beyond that and max_num_seqs together Submit refuses
   int num_kv_blocks = 0;             // of the paged KV cache; see PlanMemory in pipeline
   bool enable_prefix_caching = true;
+  int num_speculative_tokens = 0;  // drafted and verified in one step, by all sequences together
 };
 
 struct EngineStats {
@@ -33,6 +34,9 @@ struct EngineStats {
   uint64_t num_cached_tokens = 0;  // prefix cache hits
   uint64_t num_generation_tokens = 0;
   uint64_t num_finished = 0;
+  uint64_t num_drafts = 0;           // speculation: drafts verified,
+  uint64_t num_draft_tokens = 0;     // their tokens,
+  uint64_t num_accepted_tokens = 0;  // and those that came true
 };
 
 class Engine {

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,8 +35,12 @@ struct Engine::State {
   void Sample();
   void Publish();
 
-  void SampleOne(Sequence* sequence, std::span<const float> logits);
-  void AppendSampled(Sequence* sequence, SampledToken sampled);
+  SequenceChunk ToModelChunk(const ScheduledChunk& chunk);
+  // `rows`: the logits of the chunk's last token, then those of its draft.
+  void SampleChunk(const ScheduledChunk& chunk, std::span<const TokenId> draft, const float* rows);
+  // The new last token; nothing if the sequence has ended and is gone.
+  std::optional<TokenId> SampleOne(Sequence* sequence, std::span<const float> token_logits);
+  std::optional<TokenId> AppendSampled(Sequence* sequence, SampledToken sampled);
   TokenOutput MakeOutput(const Sequence& sequence) const;
   void Finish(Sequence* sequence, TokenOutput output);
   void Fail(Sequence* sequence, const std::string& message);
@@ -50,7 +56,8 @@ struct Engine::State {
   Scheduler scheduler;
   std::vector<ScheduledChunk> batch;  // of this step
   ForwardBatch forward_batch;
-  const float* logits = nullptr;  // [forward_batch.NumLogits(), vocab_size]
+  std::vector<TokenId> verified_token_ids;  // of chunks with drafts: last tokens and drafts
+  const float* logits = nullptr;            // [forward_batch.NumLogits(), vocab_size]
   std::vector<std::pair<std::shared_ptr<TokenStream>, TokenOutput>> outputs;  // of this step
   EngineStats counters;  // the counts since the start; Publish copies them to `stats`
 

@@ -4,6 +4,8 @@
 // A fault ends the sequences it touched with kError, and the engine goes on.
 #include <algorithm>
 #include <exception>
+#include <optional>
+#include <span>
 
 #include "engine/engine_state.h"
 
@@ -82,17 +84,31 @@ void Engine::State::Schedule() {
 
 void Engine::State::Forward() {
   forward_batch.chunks.clear();
+  verified_token_ids.clear();
   for (const ScheduledChunk& chunk : batch) {
-    const Sequence& sequence = *chunk.sequence;
-    const auto start = static_cast<size_t>(sequence.num_computed_tokens);
-    SequenceChunk& model_chunk = forward_batch.chunks.emplace_back();
-    model_chunk.token_ids =
-        std::span(sequence.token_ids).subspan(start, static_cast<size_t>(chunk.num_tokens));
-    model_chunk.start_position = sequence.num_computed_tokens;
-    model_chunk.block_table = sequence.block_table;
-    model_chunk.num_logits = chunk.IsLast() ? 1 : 0;
+    forward_batch.chunks.push_back(ToModelChunk(chunk));
   }
   logits = batch.empty() ? nullptr : model->Forward(forward_batch, &kv_cache);
+}
+
+SequenceChunk Engine::State::ToModelChunk(const ScheduledChunk& chunk) {
+  const Sequence& sequence = *chunk.sequence;
+  const auto start = static_cast<size_t>(sequence.num_computed_tokens);
+  SequenceChunk model_chunk;
+  model_chunk.token_ids =
+      std::span(sequence.token_ids).subspan(start, static_cast<size_t>(chunk.num_tokens));
+  model_chunk.start_position = sequence.num_computed_tokens;
+  model_chunk.block_table = sequence.block_table;
+  model_chunk.num_logits = chunk.IsLast() ? 1 + chunk.num_draft_tokens : 0;
+  if (chunk.num_draft_tokens > 0) {
+    const size_t begin = verified_token_ids.size();
+    const std::span<const TokenId> draft =
+        sequence.drafter.draft().first(static_cast<size_t>(chunk.num_draft_tokens));
+    verified_token_ids.push_back(sequence.token_ids.back());
+    verified_token_ids.insert(verified_token_ids.end(), draft.begin(), draft.end());
+    model_chunk.token_ids = std::span(verified_token_ids).subspan(begin);  // reserved: stays put
+  }
+  return model_chunk;
 }
 
 void Engine::State::Sample() {
@@ -102,27 +118,53 @@ void Engine::State::Sample() {
     }
     return;
   }
-  const auto vocab_size = static_cast<size_t>(model->config().vocab_size);
-  const float* row = logits;
-  for (const ScheduledChunk& chunk : batch) {
-    const bool has_logits = chunk.IsLast();
-    scheduler.MarkComputed(chunk);
-    if (has_logits) {
-      SampleOne(chunk.sequence, {row, vocab_size});
-      row += model->logits_stride();
+  const float* rows = logits;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const ScheduledChunk& chunk = batch[i];
+    const SequenceChunk& model_chunk = forward_batch.chunks[i];
+    scheduler.MarkComputed(chunk.sequence, chunk.num_tokens);
+    if (model_chunk.num_logits > 0) {
+      const auto num_draft_tokens = static_cast<size_t>(chunk.num_draft_tokens);
+      SampleChunk(chunk, model_chunk.token_ids.last(num_draft_tokens), rows);
+      rows += static_cast<size_t>(model_chunk.num_logits) * model->logits_stride();
     }
   }
 }
 
-void Engine::State::SampleOne(Sequence* sequence, std::span<const float> token_logits) {
+// The logits behind a drafted token hold only if the token is the one that is sampled: each row is
+// sampled as if there were no drafts, until one differs. So the answer is the same with or without.
+void Engine::State::SampleChunk(const ScheduledChunk& chunk,
+                                std::span<const TokenId> draft,
+                                const float* rows) {
+  const auto vocab_size = static_cast<size_t>(model->config().vocab_size);
+  counters.num_drafts += draft.empty() ? 0 : 1;
+  counters.num_draft_tokens += draft.size();
+  for (size_t i = 0; i <= draft.size(); ++i) {
+    const auto token_id =
+        SampleOne(chunk.sequence, {rows + i * model->logits_stride(), vocab_size});
+    if (!token_id) {
+      return;
+    }
+    if (i == draft.size() || *token_id != draft[i]) {
+      break;
+    }
+    scheduler.MarkComputed(chunk.sequence, 1);
+    ++counters.num_accepted_tokens;
+  }
+  scheduler.TrimBlockTable(chunk.sequence);
+}
+
+std::optional<TokenId> Engine::State::SampleOne(Sequence* sequence,
+                                                std::span<const float> token_logits) {
   try {
-    AppendSampled(sequence, sequence->sampler.Sample(token_logits, sequence->NumTokens()));
+    return AppendSampled(sequence, sequence->sampler.Sample(token_logits, sequence->NumTokens()));
   } catch (const std::exception& error) {
     Fail(sequence, error.what());
+    return std::nullopt;
   }
 }
 
-void Engine::State::AppendSampled(Sequence* sequence, SampledToken sampled) {
+std::optional<TokenId> Engine::State::AppendSampled(Sequence* sequence, SampledToken sampled) {
   const SamplingParams& sampling = sequence->request.sampling;
   if (!sequence->first_token_time) {
     sequence->first_token_time = std::chrono::steady_clock::now();
@@ -133,9 +175,10 @@ void Engine::State::AppendSampled(Sequence* sequence, SampledToken sampled) {
     output.finish_reason = FinishReason::kStop;
     output.stop_token_id = sampled.token_id;
     Finish(sequence, std::move(output));
-    return;
+    return std::nullopt;
   }
-  sequence->token_ids.push_back(sampled.token_id);
+  const TokenId token_id = sampled.token_id;
+  sequence->token_ids.push_back(token_id);
   ++counters.num_generation_tokens;
   output.has_token = true;
   output.token = std::move(sampled);
@@ -143,9 +186,10 @@ void Engine::State::AppendSampled(Sequence* sequence, SampledToken sampled) {
       sequence->NumTokens() >= options.max_model_len) {
     output.finish_reason = FinishReason::kLength;
     Finish(sequence, std::move(output));
-    return;
+    return std::nullopt;
   }
   outputs.emplace_back(sequence->stream, std::move(output));
+  return token_id;
 }
 
 TokenOutput Engine::State::MakeOutput(const Sequence& sequence) const {

@@ -60,6 +60,7 @@ const std::vector<ScheduledChunk>& Scheduler::Schedule() {
   token_budget_ = options_.max_num_batched_tokens;
   has_preempted_ = false;
   ScheduleDecodes();
+  ScheduleDrafts();
   SchedulePrefills();
   if (!has_preempted_) {  // else the preempted one would come back at once
     AdmitWaiting();
@@ -74,6 +75,30 @@ void Scheduler::ScheduleDecodes() {
       ScheduleChunk(sequence);
     }
   }
+}
+
+// Half of what the decodes leave of the budget at most, or a drafting sequence could keep prompts
+// from being computed.
+void Scheduler::ScheduleDrafts() {
+  int num_left = std::min(options_.num_speculative_tokens, token_budget_ / 2);
+  for (ScheduledChunk& chunk : batch_) {
+    Sequence* sequence = chunk.sequence;
+    const int max_tokens = std::min(num_left, MaxDraftTokens(*sequence));
+    if (max_tokens <= 0) {
+      continue;
+    }
+    const int num_proposed = sequence->drafter.Propose(sequence->token_ids, max_tokens);
+    chunk.num_draft_tokens = FitDraft(sequence, num_proposed);
+    num_left -= chunk.num_draft_tokens;
+    token_budget_ -= chunk.num_draft_tokens;
+  }
+}
+
+// The token behind the draft is still to fit.
+int Scheduler::MaxDraftTokens(const Sequence& sequence) const {
+  return std::min(sequence.request.sampling.max_tokens - sequence.NumOutputTokens(),
+                  options_.max_model_len - sequence.NumTokens()) -
+         1;
 }
 
 void Scheduler::SchedulePrefills() {
@@ -137,7 +162,7 @@ void Scheduler::TakePartialHit(const PrefixMatch& match, Sequence* sequence) {
 void Scheduler::ScheduleChunk(Sequence* sequence) {
   const int num_tokens = std::min(token_budget_, sequence->NumUncomputedTokens());
   WHINCHAT_CHECK(num_tokens > 0);
-  batch_.push_back({sequence, num_tokens});
+  batch_.push_back({.sequence = sequence, .num_tokens = num_tokens});
   token_budget_ -= num_tokens;
 }
 
@@ -157,6 +182,28 @@ bool Scheduler::GrowBlockTable(Sequence* sequence) {
   return true;
 }
 
+// How many of the draft's tokens have a slot. A draft is a guess: it takes no block that a running
+// or a waiting sequence may need next.
+int Scheduler::FitDraft(Sequence* sequence, int num_draft_tokens) {
+  const size_t num_blocks = NumBlocksFor(sequence->NumTokens() + num_draft_tokens);
+  while (sequence->block_table.size() < num_blocks && waiting_.empty() &&
+         static_cast<size_t>(block_manager_->NumFree()) > running_.size()) {
+    const std::optional<BlockId> block = block_manager_->Allocate();
+    WHINCHAT_CHECK(block.has_value());
+    sequence->block_table.push_back(*block);
+  }
+  const auto num_slots = static_cast<int>(sequence->block_table.size()) * kKvBlockTokens;
+  return std::min(num_draft_tokens, num_slots - sequence->NumTokens());
+}
+
+void Scheduler::TrimBlockTable(Sequence* sequence) {
+  const size_t num_blocks = NumBlocksFor(sequence->NumTokens());
+  if (sequence->block_table.size() > num_blocks) {
+    block_manager_->Free(std::span(sequence->block_table).subspan(num_blocks));
+    sequence->block_table.resize(num_blocks);
+  }
+}
+
 void Scheduler::Preempt(Sequence* sequence) {
   ReleaseBlocks(sequence, /*keep_in_prefix_cache=*/true);
   InsertByRank(waiting_, TakeFrom(running_, sequence));
@@ -164,16 +211,15 @@ void Scheduler::Preempt(Sequence* sequence) {
   ++num_preemptions_;
 }
 
-void Scheduler::MarkComputed(const ScheduledChunk& chunk) {
-  Sequence& sequence = *chunk.sequence;
-  const int num_full_before = sequence.num_computed_tokens / kKvBlockTokens;
-  sequence.num_computed_tokens += chunk.num_tokens;
-  const int num_full = sequence.num_computed_tokens / kKvBlockTokens;
+void Scheduler::MarkComputed(Sequence* sequence, int num_tokens) {
+  const int num_full_before = sequence->num_computed_tokens / kKvBlockTokens;
+  sequence->num_computed_tokens += num_tokens;
+  const int num_full = sequence->num_computed_tokens / kKvBlockTokens;
   if (num_full > num_full_before) {
-    const auto num_tokens = static_cast<size_t>(num_full) * kKvBlockTokens;
-    block_manager_->Register(std::span(sequence.token_ids).first(num_tokens),
-                             sequence.block_table,
-                             sequence.request.cache_salt);
+    const auto num_full_tokens = static_cast<size_t>(num_full) * kKvBlockTokens;
+    block_manager_->Register(std::span(sequence->token_ids).first(num_full_tokens),
+                             sequence->block_table,
+                             sequence->request.cache_salt);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tokens of which sequences one step computes, and which blocks hold them. Running decodes
-// come first, then prefill chunks within the token budget, then waiting sequences are admitted.
+// come first, with drafts to verify, then prefill chunks within the token budget, then waiting
+// sequences are admitted.
 // A waiting sequence is admitted when blocks for all its tokens are there; when a decode finds no
 // block, the lowest-ranked running sequence is preempted. Engine thread only.
 #pragma once
@@ -16,10 +17,12 @@
 
 namespace whinchat {
 
-// The next `num_tokens` uncomputed tokens of a sequence.
+// The next `num_tokens` uncomputed tokens of a sequence, and behind the last of them drafted ones
+// that may follow it.
 struct ScheduledChunk {
   Sequence* sequence = nullptr;
   int num_tokens = 0;
+  int num_draft_tokens = 0;  // the first ones of sequence->drafter
 
   bool IsLast() const { return num_tokens == sequence->NumUncomputedTokens(); }
 };
@@ -34,8 +37,12 @@ class Scheduler {
   // The batch of the next step, valid until the next call. Empty only if there are no sequences.
   const std::vector<ScheduledChunk>& Schedule();
 
-  // The chunk's keys and values are in the blocks now: full blocks become findable.
-  void MarkComputed(const ScheduledChunk& chunk);
+  // The keys and values of the sequence's next tokens are in the blocks now: full blocks become
+  // findable. A drafted token is one of them once it is accepted.
+  void MarkComputed(Sequence* sequence, int num_tokens);
+
+  // Gives back the blocks that only rejected tokens lie in.
+  void TrimBlockTable(Sequence* sequence);
 
   // Takes the sequence out. Its computed blocks go to the prefix cache unless they can't be
   // trusted.
@@ -47,11 +54,14 @@ class Scheduler {
 
  private:
   void ScheduleDecodes();
+  void ScheduleDrafts();
   void SchedulePrefills();
   void AdmitWaiting();
   bool Admit(Sequence* sequence);
   void TakePartialHit(const PrefixMatch& match, Sequence* sequence);
   void ScheduleChunk(Sequence* sequence);
+  int MaxDraftTokens(const Sequence& sequence) const;
+  int FitDraft(Sequence* sequence, int num_draft_tokens);
   bool GrowBlockTable(Sequence* sequence);
   void Preempt(Sequence* sequence);
   void ReleaseBlocks(Sequence* sequence, bool keep_in_prefix_cache);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/drafter.h"
 #include "engine/request.h"
 #include "engine/token_stream.h"
 #include "kv_cache/block_manager.h"
@@ -43,6 +44,7 @@ struct Sequence {
   Request request;  // its prompt has moved to token_ids
   std::shared_ptr<TokenStream> stream;
   Sampler sampler;
+  Drafter drafter;
   std::vector<TokenId> token_ids;    // prompt, then output
   std::vector<BlockId> block_table;  // covers all of token_ids while running
   int num_prompt_tokens = 0;

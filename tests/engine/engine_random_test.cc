@@ -17,6 +17,7 @@ constexpr int kNumThreads = 3;
 
 struct Job {
   Request request;
+  FakeText text = FakeText::kRandom;
   int cancel_after = -1;  // tokens; -1: never
 };
 
@@ -53,6 +54,11 @@ Job RandomJob(std::mt19937& random, int max_model_len) {
   return job;
 }
 
+// Repetitive text is for speculation.
+FakeText TextOf(uint32_t seed) {
+  return seed % 2 == 0 ? FakeText::kRandom : FakeText::kRepetitive;
+}
+
 EngineOptions RandomOptions(std::mt19937& random, uint32_t seed) {
   EngineOptions options;
   options.num_kv_blocks = 7 + static_cast<int>(random() % 8);
@@ -61,6 +67,7 @@ EngineOptions RandomOptions(std::mt19937& random, uint32_t seed) {
   options.max_num_batched_tokens = options.max_num_seqs + static_cast<int>(random() % 120);
   options.max_num_waiting = 10'000;
   options.enable_prefix_caching = seed % 4 != 3;
+  options.num_speculative_tokens = TextOf(seed) == FakeText::kRandom ? 0 : 1 + seed % 9;
   return options;
 }
 
@@ -79,7 +86,7 @@ void FinishJob(const Job& job, TokenStream& stream, int max_model_len) {
     }
     answer.end = *output;
   }
-  ExpectedAnswer expected = AnswerAlone(job.request, max_model_len);
+  ExpectedAnswer expected = AnswerAlone(job.request, max_model_len, job.text);
   if (job.cancel_after >= 0 && answer.end.finish_reason == FinishReason::kCancelled) {
     ASSERT_LE(answer.tokens.size(), expected.tokens.size());
     expected.tokens.resize(answer.tokens.size());
@@ -120,10 +127,11 @@ TEST(EngineRandom, EveryAnswerEqualsTheModelAlone) {
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
     };
-    Engine engine(MakeFakeModel(&control), options);
+    Engine engine(MakeFakeModel(&control, TextOf(seed)), options);
     std::vector<Job> jobs;
     for (int i = 0; i < kNumJobs; ++i) {
       jobs.push_back(RandomJob(random, engine.options().max_model_len));
+      jobs.back().text = TextOf(seed);
     }
     std::vector<std::thread> threads;
     for (size_t i = 0; i < kNumThreads; ++i) {
@@ -140,15 +148,23 @@ TEST(EngineRandom, EveryAnswerEqualsTheModelAlone) {
     total.num_preemptions += stats.num_preemptions;
     total.num_cached_tokens += stats.num_cached_tokens;
     total.num_generation_tokens += stats.num_generation_tokens;
+    total.num_draft_tokens += stats.num_draft_tokens;
+    total.num_accepted_tokens += stats.num_accepted_tokens;
   }
   // The test must reach what it is for.
   EXPECT_GT(total.num_preemptions, 100U);
   EXPECT_GT(total.num_cached_tokens, 10'000U);
   EXPECT_GT(total.num_generation_tokens, 50'000U);
-  std::printf("%llu preemptions, %llu cached prompt tokens, %llu generated tokens\n",
-              static_cast<unsigned long long>(total.num_preemptions),
-              static_cast<unsigned long long>(total.num_cached_tokens),
-              static_cast<unsigned long long>(total.num_generation_tokens));
+  EXPECT_GT(total.num_accepted_tokens, 1'000U);
+  EXPECT_GT(total.num_draft_tokens - total.num_accepted_tokens, 1'000U);  // rejected
+  std::printf(
+      "%llu preemptions, %llu cached prompt tokens, %llu generated tokens, %llu of %llu "
+      "drafted ones accepted\n",
+      static_cast<unsigned long long>(total.num_preemptions),
+      static_cast<unsigned long long>(total.num_cached_tokens),
+      static_cast<unsigned long long>(total.num_generation_tokens),
+      static_cast<unsigned long long>(total.num_accepted_tokens),
+      static_cast<unsigned long long>(total.num_draft_tokens));
 }
 
 }  // namespace

@@ -29,17 +29,34 @@ uint64_t Extend(uint64_t hash, const Slot& slot) {
                         static_cast<uint32_t>(slot.token_id)));
 }
 
-void WriteLogits(uint64_t hash, float* logits) {
-  for (uint64_t token = 0; token < kFakeVocabSize; ++token) {
-    const bool is_poison = token == static_cast<uint64_t>(kPoisonToken);
-    logits[token] =
-        is_poison ? -1e30F : static_cast<float>(Mix(hash + token) % 4096) / 512.0F - 4.0F;
-  }
+// In [-4, 4).
+float RandomLogit(uint64_t hash, uint64_t token) {
+  return static_cast<float>(Mix(hash + token) % 4096) / 512.0F - 4.0F;
 }
+
+struct HistoryHash {
+  uint64_t all = 1;
+  TokenId last = 0;
+
+  void Append(const Slot& slot) {
+    all = Extend(all, slot);
+    last = slot.token_id;
+  }
+
+  void WriteLogits(FakeText text, float* logits) const {
+    const uint64_t last_only = Extend(2, {last, 0});
+    for (uint64_t token = 0; token < kFakeVocabSize; ++token) {
+      logits[token] = text == FakeText::kRandom
+                          ? RandomLogit(all, token)
+                          : 2 * RandomLogit(last_only, token) + 0.1F * RandomLogit(all, token);
+    }
+    logits[kPoisonToken] = -1e30F;
+  }
+};
 
 class FakeModel : public Model {
  public:
-  explicit FakeModel(FakeModelControl* control) : control_(control) {
+  FakeModel(FakeModelControl* control, FakeText text) : control_(control), text_(text) {
     config_.vocab_size = kFakeVocabSize;
     config_.max_seq_len = 4096;
   }
@@ -72,7 +89,7 @@ class FakeModel : public Model {
     for (const SequenceChunk& chunk : batch.chunks) {
       const int end = chunk.start_position + static_cast<int>(chunk.token_ids.size());
       for (int position = end - chunk.num_logits; position < end; ++position) {
-        WriteLogits(HashOfBlocks(chunk, position, kv_cache), row);
+        HashOfBlocks(chunk, position, kv_cache).WriteLogits(text_, row);
         row += logits_stride();
       }
     }
@@ -85,12 +102,13 @@ class FakeModel : public Model {
     return kv_cache->Block(block) + static_cast<size_t>(position % kKvBlockTokens) * sizeof(Slot);
   }
 
-  static uint64_t HashOfBlocks(const SequenceChunk& chunk, int last, PagedKvCache* kv_cache) {
-    uint64_t hash = 1;
+  HistoryHash HashOfBlocks(const SequenceChunk& chunk, int last, PagedKvCache* kv_cache) {
+    HistoryHash hash;
     for (int position = 0; position <= last; ++position) {
       Slot slot;
       std::memcpy(&slot, SlotAt(chunk, position, kv_cache), sizeof(slot));
-      hash = Extend(hash, slot);
+      Require(slot.position == position);
+      hash.Append(slot);
     }
     return hash;
   }
@@ -128,6 +146,7 @@ class FakeModel : public Model {
   void Require(bool holds) { control_->num_violations += holds ? 0 : 1; }
 
   FakeModelControl* control_;
+  FakeText text_;
   ModelConfig config_;
   int max_tokens_ = 0;
   std::vector<float> logits_;
@@ -135,28 +154,28 @@ class FakeModel : public Model {
 
 }  // namespace
 
-std::vector<float> FakeLogits(const std::vector<TokenId>& history) {
-  uint64_t hash = 1;
+std::vector<float> FakeLogits(const std::vector<TokenId>& history, FakeText text) {
+  HistoryHash hash;
   for (size_t i = 0; i < history.size(); ++i) {
-    hash = Extend(hash, {history[i], static_cast<int32_t>(i)});
+    hash.Append({history[i], static_cast<int32_t>(i)});
   }
   std::vector<float> logits(kFakeVocabSize);
-  WriteLogits(hash, logits.data());
+  hash.WriteLogits(text, logits.data());
   return logits;
 }
 
-std::unique_ptr<Model> MakeFakeModel(FakeModelControl* control) {
-  return std::make_unique<FakeModel>(control);
+std::unique_ptr<Model> MakeFakeModel(FakeModelControl* control, FakeText text) {
+  return std::make_unique<FakeModel>(control, text);
 }
 
-ExpectedAnswer AnswerAlone(const Request& request, int max_model_len) {
+ExpectedAnswer AnswerAlone(const Request& request, int max_model_len, FakeText text) {
   ExpectedAnswer answer;
   Sampler sampler(request.sampling, request.prompt);
   std::vector<TokenId> history = request.prompt;
   const std::vector<TokenId>& stops = request.sampling.stop_token_ids;
   while (answer.finish_reason == FinishReason::kNone) {
     const TokenId token_id =
-        sampler.Sample(FakeLogits(history), static_cast<int>(history.size())).token_id;
+        sampler.Sample(FakeLogits(history, text), static_cast<int>(history.size())).token_id;
     if (std::ranges::find(stops, token_id) != stops.end()) {
       answer.finish_reason = FinishReason::kStop;
       answer.stop_token_id = token_id;
@@ -177,6 +196,7 @@ Answer ReadAll(TokenStream& stream) {
   while (std::optional<TokenOutput> output = stream.Pop()) {
     if (output->has_token) {
       answer.tokens.push_back(output->token.token_id);
+      answer.sampled.push_back(output->token);
     }
     answer.end = *std::move(output);
   }

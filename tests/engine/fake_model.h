@@ -19,6 +19,10 @@ namespace whinchat {
 inline constexpr int kFakeVocabSize = 64;
 inline constexpr TokenId kPoisonToken = 63;  // a batch that holds it fails
 
+// How the next token hangs on the tokens before it: on all alike, or mostly on the last one, so
+// that sequences run into what they said before.
+enum class FakeText { kRandom, kRepetitive };
+
 // What a test may watch and steer while the engine owns the model.
 struct FakeModelControl {
   struct BatchRecord {
@@ -39,9 +43,10 @@ struct FakeModelControl {
 };
 
 // The logits after `history`.
-std::vector<float> FakeLogits(const std::vector<TokenId>& history);
+std::vector<float> FakeLogits(const std::vector<TokenId>& history,
+                              FakeText text = FakeText::kRandom);
 
-std::unique_ptr<Model> MakeFakeModel(FakeModelControl* control);
+std::unique_ptr<Model> MakeFakeModel(FakeModelControl* control, FakeText text = FakeText::kRandom);
 
 // What a request must give: the tokens one after the other, without an engine.
 struct ExpectedAnswer {
@@ -50,11 +55,14 @@ struct ExpectedAnswer {
   TokenId stop_token_id = -1;
 };
 
-ExpectedAnswer AnswerAlone(const Request& request, int max_model_len);
+ExpectedAnswer AnswerAlone(const Request& request,
+                           int max_model_len,
+                           FakeText text = FakeText::kRandom);
 
 // What came out of a stream, to its end.
 struct Answer {
   std::vector<TokenId> tokens;
+  std::vector<SampledToken> sampled;  // the same with their logprobs
   TokenOutput end;
 };
 
