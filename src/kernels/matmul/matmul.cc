@@ -2,6 +2,8 @@
 // Picks the matmul kernels of an ISA: its own files, and the next lower ISA's where it has none.
 #include "kernels/matmul/matmul.h"
 
+#include "kernels/cpu_features.h"
+
 namespace whinchat::kernels {
 
 MatmulKernels MakeMatmulKernels([[maybe_unused]] Isa isa) {
@@ -27,8 +29,8 @@ MatmulKernels MakeMatmulKernels([[maybe_unused]] Isa isa) {
   if (isa >= Isa::kAvx512Vnni) {
     kernels = {.matmul_w8 = MatmulW8Avx512Vnni,
                .matmul_w4 = MatmulW4Avx512Vnni,
-               .matmul_w8_row = MatmulW8RowScalar,
-               .matmul_w4_row = MatmulW4RowScalar,
+               .matmul_w8_row = MatmulW8RowAvx512Vnni,
+               .matmul_w4_row = MatmulW4RowAvx512Vnni,
                .matmul_f32 = MatmulF32Avx512Vnni,
                .matmul_bf16 = MatmulBF16Avx512Vnni};
   }

@@ -80,6 +80,8 @@ void MatmulW4AvxVnni(const MatmulArgs& args);
 
 void MatmulW8Avx512Vnni(const MatmulArgs& args);
 void MatmulW4Avx512Vnni(const MatmulArgs& args);
+void MatmulW8RowAvx512Vnni(const MatmulArgs& args);
+void MatmulW4RowAvx512Vnni(const MatmulArgs& args);
 void MatmulF32Avx512Vnni(const MatmulArgs& args);
 void MatmulBF16Avx512Vnni(const MatmulArgs& args);
 
