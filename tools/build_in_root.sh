@@ -34,13 +34,19 @@ for part in config.toml config registry; do
   if [ -e "$cargo_home/$part" ]; then cp -r "$cargo_home/$part" "$root/root/.cargo/"; fi
 done
 cp /etc/resolv.conf "$root/etc/resolv.conf"
+cat >"$root/build.sh" <<'EOT'
+set -eu
+cd /source
+rm -rf build
+cmake --preset release -DWHINCHAT_WARNINGS_AS_ERRORS=OFF >/dev/null
+cmake --build --preset release
+ctest --preset release
+EOT
 
-# In a mount namespace of its own, so that what is mounted goes with it.
-unshare --mount chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CXX="$compiler" sh -euc '
-  mount -t proc proc /proc
-  cd /source
-  rm -rf build
-  cmake --preset release -DWHINCHAT_WARNINGS_AS_ERRORS=OFF >/dev/null
-  cmake --build --preset release
-  ctest --preset release
+# In a mount namespace of its own, so that what is mounted goes with it. The mount is made from
+# outside: a small root has no mount command.
+export root compiler
+unshare --mount sh -euc '
+  mount -t proc proc "$root/proc"
+  exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CXX="$compiler" sh /build.sh
 '
